@@ -177,6 +177,8 @@ func (p *proofs) Evidence(_ context.Context, run string) (audit.Evidence, error)
 	return audit.Evidence{JSON: []byte(`{"run":"` + run + `"}`), HTML: []byte(html)}, p.err
 }
 
+func (p *proofs) Change(context.Context, string) ([]byte, error) { return nil, p.err }
+
 func (p *proofs) Register(_ context.Context, period audit.Period) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	auditapi "github.com/writ-automation/writ/adapters/httpapi/audit"
 	catalogapi "github.com/writ-automation/writ/adapters/httpapi/catalog"
+	estateapi "github.com/writ-automation/writ/adapters/httpapi/estate"
 	executionapi "github.com/writ-automation/writ/adapters/httpapi/execution"
 	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	identityapi "github.com/writ-automation/writ/adapters/httpapi/identity"
@@ -26,6 +27,7 @@ import (
 	secretsapi "github.com/writ-automation/writ/adapters/httpapi/secrets"
 	systemapi "github.com/writ-automation/writ/adapters/httpapi/system"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/policy"
@@ -102,6 +104,8 @@ func whole(p *httpapi.Params) {
 		secretsapi.New(secretsapi.Params{
 			Credentials: struct{ secrets.Credentials }{}, Types: struct{ secrets.Types }{},
 		}),
+		estateapi.New(estateapi.Params{Estate: struct{ estate.Estate }{}, Fleet: struct{ estate.Fleet }{},
+			Ignores: struct{ estate.Ignores }{}}),
 		policyapi.New(policyapi.Params{Policies: struct{ policy.Policies }{}, Windows: struct{ policy.Windows }{}}),
 		systemapi.New(struct{ system.DeadLetters }{}),
 		executionapi.New(executionapi.Params{Tokens: struct{ execution.WorkerTokens }{}}), notifyapi.New(nil),

@@ -25,7 +25,7 @@ type RunsRunBody struct {
 	Settings
 	TemplateID      string            `json:"template_id,omitempty" doc:"The template that it was launched from, whatever launched it."`
 	Env             map[string]string `json:"env,omitempty" doc:"Absent from lists, as extra_vars is."`
-	LimitHosts      []string          `json:"limit_hosts,omitempty" doc:"The hosts that a shard or a relaunch is bound to."`
+	LimitHosts      []string          `json:"limit_hosts,omitempty" doc:"The hosts that a shard, a relaunch or a run with inventory_query is bound to."`
 	Priority        int               `json:"priority,omitempty"`
 	RequireApproval bool              `json:"require_approval,omitempty"`
 
@@ -57,7 +57,7 @@ type RunsRunBody struct {
 	HeldBy    *RunsHeldByBody    `json:"held_by,omitempty" doc:"The first of what holds or held it."`
 	Approvals *RunsApprovalsBody `json:"approvals,omitempty" doc:"Absent unless it is or was held."`
 	Digest    string             `json:"approval_digest,omitempty" doc:"What it would execute, as the ETag while it is held. Absent from lists."`
-	Changed   []string           `json:"changed,omitempty" doc:"What has changed since it was held, so that a decision needs If-Match: credential, hosts, inventory. Absent from lists."`
+	Changed   []string           `json:"changed,omitempty" doc:"What has changed since it was held, so that a decision needs If-Match: credential, drift, hosts, inventory. Absent from lists."`
 	Decision  *runs.Decision     `json:"decision,omitempty"`
 	Preview   *RunsPreviewBody   `json:"preview,omitempty" doc:"What a dry run of the held run has found. Only in the answer to GET for one run."`
 

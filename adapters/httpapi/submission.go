@@ -4,16 +4,17 @@ import "github.com/writ-automation/writ/ports/runs"
 
 // Controls are the members that a submission, a template and a step share; a schedule's template has them too.
 type Controls struct {
-	Tool        string    `json:"tool,omitempty" doc:"ansible where empty."`
-	Playbook    string    `json:"playbook,omitempty" maxLength:"4096" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -"`
-	Command     string    `json:"command,omitempty" maxLength:"4194304" doc:"The tool's input: the script of bash, python, powershell or go."`
-	InventoryID string    `json:"inventory_id,omitempty" maxLength:"255"`
-	ExtraVars   runs.Vars `json:"extra_vars,omitempty" doc:"Values whose name looks secret read back as [redacted], which keeps the stored one when it is sent back."`
-	Limit       string    `json:"limit,omitempty" maxLength:"65536" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -"`
-	Tags        []string  `json:"tags,omitempty" maxItems:"1000"`
-	SkipTags    []string  `json:"skip_tags,omitempty" maxItems:"1000"`
-	Timeout     int       `json:"timeout,omitempty" minimum:"0" maximum:"2147483647" doc:"Seconds; 0 is the server's default."`
-	Queue       string    `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue"`
+	Tool           string    `json:"tool,omitempty" doc:"ansible where empty."`
+	Playbook       string    `json:"playbook,omitempty" maxLength:"4096" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -"`
+	Command        string    `json:"command,omitempty" maxLength:"4194304" doc:"The tool's input: the script of bash, python, powershell or go."`
+	InventoryID    string    `json:"inventory_id,omitempty" maxLength:"255"`
+	InventoryQuery string    `json:"inventory_query,omitempty" maxLength:"4000" doc:"Selects the hosts of an ansible run by their facts when it is submitted, of one stored inventory: that of inventory_id, else the one with which all of them were gathered. The guide host-queries has the language."`
+	ExtraVars      runs.Vars `json:"extra_vars,omitempty" doc:"Values whose name looks secret read back as [redacted], which keeps the stored one when it is sent back."`
+	Limit          string    `json:"limit,omitempty" maxLength:"65536" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -"`
+	Tags           []string  `json:"tags,omitempty" maxItems:"1000"`
+	SkipTags       []string  `json:"skip_tags,omitempty" maxItems:"1000"`
+	Timeout        int       `json:"timeout,omitempty" minimum:"0" maximum:"2147483647" doc:"Seconds; 0 is the server's default."`
+	Queue          string    `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue"`
 }
 
 // Settings are the Controls and the members that a submission, a template and the record of a run have in addition.
@@ -47,7 +48,7 @@ const MaxVerbosity = 4
 func (s *Settings) Spec() runs.Spec {
 	x := runs.Spec{
 		Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory,
-		ProjectID: s.ProjectID,
+		InventoryQuery: s.InventoryQuery, ProjectID: s.ProjectID,
 		Controls: runs.Controls{
 			Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags, Forks: s.Forks, Verbosity: min(s.Verbosity, MaxVerbosity),
 			DiffMode: s.DiffMode,
@@ -67,8 +68,8 @@ func ShowSettings(s *runs.Spec) Settings {
 	return Settings{
 		Controls: Controls{
 			Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Limit: s.Limit, Tags: s.Tags,
-			SkipTags: s.SkipTags,
-			Timeout:  s.TimeoutSeconds, Queue: s.Queue,
+			SkipTags: s.SkipTags, InventoryQuery: s.InventoryQuery,
+			Timeout: s.TimeoutSeconds, Queue: s.Queue,
 		},
 		Inventory: s.Inventory, ProjectID: s.ProjectID, Shards: s.Shards, Forks: s.Forks, Verbosity: s.Verbosity,
 		DiffMode: s.DiffMode,
@@ -115,7 +116,8 @@ func (b *RunsStepInput) Spec() runs.StepSpec {
 		Name: b.Name, Tool: b.Tool, Playbook: b.Playbook, Command: b.Command, DependsOn: b.DependsOn, Retries: b.Retries,
 		ContinueOnFailure: b.ContinueOnFailure, ExtraVars: b.ExtraVars, Limit: b.Limit, Tags: b.Tags, SkipTags: b.SkipTags,
 		TimeoutSeconds: b.Timeout, CredentialIDs: b.CredentialIDs, InventoryID: b.InventoryID, Queue: b.Queue,
-		FailOn: b.FailOn, RequireApproval: b.RequireApproval, On: b.On, ProjectID: b.ProjectID, TemplateID: b.TemplateID,
+		InventoryQuery: b.InventoryQuery, FailOn: b.FailOn, RequireApproval: b.RequireApproval, On: b.On,
+		ProjectID: b.ProjectID, TemplateID: b.TemplateID,
 		Answers: b.Answers,
 	}
 }
@@ -137,6 +139,7 @@ func ShowSteps(list []runs.StepSpec) []RunsStepInput {
 			Name: s.Name, Controls: Controls{
 				Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, ExtraVars: s.ExtraVars.Redact(),
 				Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags, Timeout: s.TimeoutSeconds, Queue: s.Queue,
+				InventoryQuery: s.InventoryQuery,
 			},
 			DependsOn: s.DependsOn, Retries: s.Retries, ContinueOnFailure: s.ContinueOnFailure, CredentialIDs: s.CredentialIDs,
 			FailOn: s.FailOn, RequireApproval: s.RequireApproval, On: s.On, ProjectID: s.ProjectID, TemplateID: s.TemplateID,

@@ -13,6 +13,7 @@ import (
 
 	adapter "github.com/writ-automation/writ/adapters/notify"
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -49,6 +50,15 @@ func held() notify.Message {
 	return m
 }
 
+// drifted is a dry run that found new drift.
+func drifted() notify.Message {
+	m := sample(func(r *runs.Run) { r.Status, r.Spec.DryRun, r.Error, r.Warnings = runs.Succeeded, true, "", nil })
+	m.Event, m.Link = notify.DriftFound, "https://writ.example.com/ui/drift?target=a_b"
+	m.Drift = &estate.DriftFound{RunID: m.Run.ID, TargetID: "a_b", Playbook: "site.yml", New: 30, HostCount: 12,
+		Hosts: []string{"web<1>", "web2", "web3", "web4", "web5", "web6"}, At: m.Run.EndedAt}
+	return m
+}
+
 func golden(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
@@ -63,7 +73,10 @@ func TestPayloads(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"webhook", "slack", "mattermost", "rocketchat", "discord", "teams", "pagerduty",
 		"grafana"} {
-		for name, m := range map[string]notify.Message{"failed": sample(), "held": held()} {
+		for name, m := range map[string]notify.Message{"failed": sample(), "held": held(), "drift": drifted()} {
+			if name == "drift" && kind == "pagerduty" {
+				continue // it does not hear of drift
+			}
 			t.Run(kind+" "+name, func(t *testing.T) {
 				t.Parallel()
 				c, s, to := connect(t, kind)
@@ -94,7 +107,8 @@ func value(t testing.TB, text string) any {
 func TestWebhookHeaders(t *testing.T) {
 	t.Parallel()
 	c, s, to := connect(t, "webhook")
-	for name, m := range map[string]notify.Message{"run.finished": sample(), "run.held": held()} {
+	for name, m := range map[string]notify.Message{"run.finished": sample(), "run.held": held(),
+		"drift.found": drifted()} {
 		if err := c.Deliver(t.Context(), to, m); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +117,12 @@ func TestWebhookHeaders(t *testing.T) {
 			got.header.Get("Writ-Signature") != signature(got.body) {
 			t.Errorf("headers %v", got.header)
 		}
-		if want := `{"event":"` + name + `",` + string(m.Record[1:]); string(got.body) != want {
+		drift := ""
+		if m.Drift != nil {
+			drift = `"drift":{"run_id":"run_01jnfq3m5h8k2v4x6z7b9c0d1e","target_id":"a_b","playbook":"site.yml","new":30,` +
+				`"host_count":12,"hosts":["web\u003c1\u003e","web2","web3","web4","web5","web6"],"at":"2025-03-04T05:09:19.891011Z"},`
+		}
+		if want := `{"event":"` + name + `",` + drift + string(m.Record[1:]); string(got.body) != want {
 			t.Errorf("the body is %s", got.body)
 		}
 	}
@@ -151,6 +170,7 @@ func TestNtfyMessage(t *testing.T) {
 	}{
 		{sample(), seen{"Nightly patch failed", "high", "x", golden(t, "ntfy_failed.txt")}},
 		{held(), seen{"ansible site.yml waits for approval", "default", "hourglass", golden(t, "ntfy_held.txt")}},
+		{drifted(), seen{"Nightly patch found new drift", "default", "warning", golden(t, "ntfy_drift.txt")}},
 		{sample(status(runs.Interrupted)), seen{"Nightly patch was interrupted", "high", "x", ""}},
 		{sample(status(runs.Succeeded)), seen{"Nightly patch succeeded", "default", "white_check_mark", ""}},
 		{sample(status(runs.Canceled)), seen{"Nightly patch was canceled", "default", "warning", ""}},

@@ -26,7 +26,7 @@ type tone int
 const (
 	good tone = iota
 	bad
-	neutral // neither success nor failure: somebody stopped it
+	neutral // neither success nor failure
 	waiting // for approval
 )
 
@@ -37,15 +37,19 @@ func (t tone) rgb() int {
 	return map[tone]int{good: 0x2e9e5b, bad: 0xd0342c, neutral: 0xd9930d, waiting: 0x2f6fde}[t]
 }
 
-// fact is one line of a report. Value is clean and not escaped.
-type fact struct{ label, value string }
+// fact is one line of a report. Value is clean and not escaped. A literal one has no text from users.
+type fact struct {
+	label, value string
+	literal      bool
+}
 
 // long reports whether the value needs the width of the message.
 func (f fact) long() bool { return utf8.RuneCountInString(f.value) > 40 }
 
-// in returns the value for some markup. The id of a run is not escaped: it contains no markup, and users copy it.
+// in returns the value for some markup. The id of a run and what is literal are not escaped: they contain no markup,
+// and users copy them.
 func (f fact) in(most int, esc escaper) string {
-	if runID.MatchString(f.value) {
+	if f.literal || runID.MatchString(f.value) {
 		esc = plain
 	}
 	return truncate(f.value, most, esc)
@@ -68,6 +72,10 @@ type report struct {
 func reportOf(m notify.Message) report {
 	r := m.Run
 	out := report{run: clean(r.ID, maxName), began: r.StartedAt, ended: r.EndedAt}
+	if m.Drift != nil {
+		out.drift(m)
+		return out
+	}
 	verb, status := outcome(m, &out)
 	out.title = name(r) + " " + verb
 	out.add("Status", status)
@@ -90,8 +98,43 @@ func reportOf(m notify.Message) report {
 // add adds a fact unless it is empty.
 func (r *report) add(label, value string) {
 	if value != "" {
-		r.facts = append(r.facts, fact{label, value})
+		r.facts = append(r.facts, fact{label: label, value: value})
 	}
+}
+
+// maxHosts bounds the names of hosts in a text.
+const maxHosts = 5
+
+// drift is the report of new drift.
+func (r *report) drift(m notify.Message) {
+	d := m.Drift
+	r.title, r.tone = name(m.Run)+" found new drift", neutral
+	known := max(d.HostCount, len(d.Hosts))
+	r.add("New drift", count(d.New, "resource")+" on "+count(known, "host"))
+	var names []string
+	for _, host := range d.Hosts[:min(len(d.Hosts), maxHosts)] {
+		if host = clean(host, maxName); host != "" {
+			names = append(names, host)
+		}
+	}
+	hosts := strings.Join(names, ", ")
+	if more := known - len(names); more > 0 && len(names) > 0 {
+		hosts += fmt.Sprintf(" and %d more", more)
+	}
+	r.add("Hosts", hosts)
+	r.add("Playbook", clean(d.Playbook, maxName))
+	r.add("Run", r.run)
+	if m.Link != "" {
+		r.facts = append(r.facts, fact{"Details", m.Link, true})
+	}
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // when is the time of the event, or zero if it is unknown.

@@ -21,7 +21,7 @@ func (*webhook) Kind() string { return "webhook" }
 
 // Deliver posts the record with the member event, signed if the target has a key.
 func (c *webhook) Deliver(ctx context.Context, to notify.Target, m notify.Message) error {
-	body, err := withEvent(m.Record, m.Event)
+	body, err := withEvent(m)
 	if err != nil {
 		return err
 	}
@@ -37,20 +37,36 @@ func (c *webhook) Deliver(ctx context.Context, to notify.Target, m notify.Messag
 	return c.post.send(ctx, r)
 }
 
-// withEvent adds the member event in front of those of a record, which keep their order and their digits.
-func withEvent(record json.RawMessage, e notify.Event) ([]byte, error) {
+// withEvent adds the members event and drift in front of those of the record.
+func withEvent(m notify.Message) (out []byte, err error) {
+	out = m.Record
+	if m.Drift != nil {
+		d := *m.Drift
+		d.Playbook, d.Hosts = clean(d.Playbook, maxSentence), append([]string{}, d.Hosts...)
+		for i := range d.Hosts {
+			d.Hosts[i] = clean(d.Hosts[i], maxSentence)
+		}
+		if out, err = lead("drift", d, out); err != nil {
+			return nil, err
+		}
+	}
+	return lead("event", string(m.Event), out)
+}
+
+// lead adds a member in front of those of a record, which keep their order and their digits.
+func lead(name string, value any, record json.RawMessage) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(record, &members); err != nil || members == nil {
 		return nil, fault.Wrap(fault.Internal, nil, "the record of the run is not a JSON object")
 	}
-	name, err := json.Marshal(string(e))
+	raw, err := json.Marshal(value)
 	if err != nil {
 		return nil, fault.Wrap(fault.Internal, err, "make the webhook message")
 	}
-	if _, taken := members["event"]; taken || len(members) == 0 {
-		members["event"] = name
+	if _, taken := members[name]; taken || len(members) == 0 {
+		members[name] = raw
 		return json.Marshal(members)
 	}
-	out := append([]byte(`{"event":`), name...)
+	out := append([]byte(`{"`+name+`":`), raw...)
 	return append(append(out, ','), bytes.TrimSpace(record)[1:]...), nil
 }

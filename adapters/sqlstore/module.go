@@ -7,6 +7,7 @@ import (
 
 	sqlaudit "github.com/writ-automation/writ/adapters/sqlstore/audit"
 	sqlcatalog "github.com/writ-automation/writ/adapters/sqlstore/catalog"
+	sqlestate "github.com/writ-automation/writ/adapters/sqlstore/estate"
 	sqlexecution "github.com/writ-automation/writ/adapters/sqlstore/execution"
 	sqlidentity "github.com/writ-automation/writ/adapters/sqlstore/identity"
 	sqlnotify "github.com/writ-automation/writ/adapters/sqlstore/notify"
@@ -18,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/notify"
@@ -36,7 +38,8 @@ var Module = fx.Module("sqlstore",
 		fx.Annotate(sqlruns.New, fx.As(new(runs.Store)), fx.As(new(runs.Queue)), fx.As(new(runs.LogStore)),
 			fx.As(new(runs.EventStore)),
 			fx.As(new(runs.SummaryStore)), fx.As(new(runs.KeyStore)), fx.As(new(runs.TicketStore)), fx.As(new(runs.Purger)),
-			fx.As(new(runs.ObjectStore)), fx.As(new(runs.SlotStore)), fx.As(new(runs.WaitStore))),
+			fx.As(new(runs.ObjectStore)), fx.As(new(runs.SlotStore)), fx.As(new(runs.WaitStore)), fx.As(new(runs.FactQueue)),
+			fx.As(new(estate.ChangeStore))),
 		fx.Annotate(sqlidentity.New, fx.As(new(identity.AccountStore)), fx.As(new(identity.CallerStore)),
 			fx.As(new(identity.TokenStore)),
 			fx.As(new(identity.UseStore)), fx.As(new(identity.TeamStore)), fx.As(new(identity.OrgStore)),
@@ -56,6 +59,9 @@ var Module = fx.Module("sqlstore",
 		fx.Annotate(sqlsecrets.New, fx.As(new(secrets.Store)), fx.As(new(secrets.TypeStore)), fx.As(new(secrets.LeaseStore))),
 		fx.Annotate(sqlpolicy.New, fx.As(new(policy.Store))),
 		fx.Annotate(sqlpolicy.NewWindows, fx.As(new(policy.WindowStore))),
+		fx.Annotate(sqlestate.New, fx.As(new(estate.FactStore)), fx.As(new(estate.FleetStore)),
+			fx.As(new(estate.DriftStore)), fx.As(new(runs.Repairs))),
+		fx.Annotate(sqlestate.NewIgnores, fx.As(new(estate.IgnoreStore))),
 		fx.Annotate(sqlsystem.New, fx.As(new(system.DeadLetterStore))),
 		fx.Annotate(sealedStores, fx.ResultTags(`group:"sealed_holders,flatten"`)),
 	),

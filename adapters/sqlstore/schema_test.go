@@ -33,9 +33,14 @@ func apart(table string) bool {
 		table == "goose_db_version" || table == "schema_floor"
 }
 
-// rowid reports whether the primary key seq of a table is the rowid on SQLite.
-func rowid(table string) bool {
-	return table == "runs" || table == "audit_entries" || table == "audit_private"
+// rowid reports whether the primary key of a table, of this column, is the rowid on SQLite.
+func rowid(table, column string) bool {
+	switch table {
+	case "runs", "audit_entries", "audit_private":
+		return column == "seq"
+	default:
+		return column == "id" && slices.Contains([]string{"estate_hosts", "estate_runs", "estate_tasks"}, table)
+	}
 }
 
 // queries list, for each engine, the columns as (table, column, may be NULL) and the indexes as (table, unique,
@@ -88,7 +93,7 @@ func read(t *testing.T, d *db.DB) schema {
 		if strings.HasPrefix(name, "sqlite_autoindex_") || strings.HasSuffix(name, "_pkey") {
 			name = "primary key"
 		}
-		if !apart(table) && !(rowid(table) && columns == "seq") {
+		if !apart(table) && !rowid(table, columns) {
 			s.Indexes = append(s.Indexes, fmt.Sprintf("%s %s (%s) unique=%t partial=%t", table, name, columns, unique, partial))
 		}
 	}

@@ -43,7 +43,7 @@ var catalogMembers = map[string][]string{
 		"tags skip_tags forks verbosity diff_mode timeout notifications survey steps credential_ids " +
 		"selectable_credential_ids queue labels change dry_run allow_overrides max_concurrent when_busy locks " +
 		"exclusive_hosts org_id"),
-	"schedules": strings.Fields("name* cron* timezone enabled overlap template_id run pipeline answers org_id"),
+	"schedules": strings.Fields("name* cron* timezone enabled overlap template_id run pipeline answers dry_run org_id"),
 	"triggers":  strings.Fields("name* template_id* require_signature branch events org_id"),
 	"policies": strings.Fields("name* effect* enabled match exclude_dry_run risk_at_least actors distinct_approver " +
 		"message approvals_needed approver_teams"),

@@ -99,7 +99,8 @@ func rootCommand(w environment) *cobra.Command {
 		serveCommand(w), workerCommand(w), userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
 		runCommand(w), runsCommand(w), logsCommand(w), cancelCommand(w), approveCommand(w), rejectCommand(w),
 		launchCommand(w), applyCommand(w), exportCommand(w), deadLetterCommand(w), licenseCommand(w),
-		policyCommand(w), queueCommand(w), windowCommand(w),
+		policyCommand(w), queueCommand(w), windowCommand(w), estateCommand(w), hostsCommand(w), hostCommand(w),
+		driftCommand(w), changesCommand(w), changeCommand(w),
 	)
 	return root
 }

@@ -37,6 +37,18 @@ func newFakeServer(t *testing.T, record map[string]any, streams ...func(http.Res
 	mux.HandleFunc("GET /v1/runs", func(w http.ResponseWriter, _ *http.Request) {
 		f.answer(w, 200, map[string]any{"runs": []any{f.record}, "count": 1, "total": 7, "has_more": true})
 	})
+	summary := `"outcome":"failed","first_at":"2026-05-01T12:00:00Z","last_at":"2026-05-01T13:00:00Z",` +
+		`"actors":["ada","bob"],"hosts":3,"total":1,"partial":true`
+	mux.HandleFunc("GET /v1/changes", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"changes":[{"change":"CHG\u001b[2J","runs":2,`+summary+`}],"total":4,"partial":true}`)
+	})
+	mux.HandleFunc("GET /v1/changes/{change}", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept") == "text/html" {
+			_, _ = io.WriteString(w, "<!doctype html>")
+			return
+		}
+		_, _ = io.WriteString(w, `{"change":"CHG/1","runs":[{"id":"run_1","status":"failed"}],"withheld":2,`+summary+`}`)
+	})
 	mux.HandleFunc("GET /v1/runs/{id}", func(w http.ResponseWriter, _ *http.Request) { f.answer(w, 200, f.record) })
 	mux.HandleFunc("POST /v1/runs/{id}/{verb}", f.act)
 	mux.HandleFunc("GET /v1/runs/{id}/failures", func(w http.ResponseWriter, r *http.Request) {
@@ -280,6 +292,11 @@ func TestOtherCommands(t *testing.T) {
 		{[]string{"runs", "--status", "failed,running", "-q", "label:a=b"}, exitDone, `a b\x1b[2J`, "",
 			"GET /v1/runs?limit=20&q=label%3Aa%3Db&status=failed&status=running "},
 		{[]string{"runs"}, exitDone, "1 of 7 runs", "", "GET /v1/runs?limit=20 "},
+		{[]string{"changes", "--limit", "3"}, exitDone, `CHG\x1b[2J`, "",
+			"GET /v1/changes?limit=3 "},
+		{[]string{"change", "CHG/1"}, exitDone, "2 runs may not be read\nolder runs were not read", "",
+			"GET /v1/changes/CHG%2F1 "},
+		{[]string{"change", "CHG/1", "--html", "-"}, exitDone, "<!doctype html>", "", "GET /v1/changes/CHG%2F1 "},
 		{[]string{"runs", "run_1"}, exitDone, "■ run_1 canceled\n", "", "GET /v1/runs/run_1 "},
 		{[]string{"runs", "../../metrics", "--json"}, exitDone, "run_1", "", "GET /v1/runs/..%2F..%2Fmetrics "},
 		{[]string{"logs", "run_1", "--tail", "1KiB"}, exitDone, "all\x1b[2Jof it\xff\n", "",

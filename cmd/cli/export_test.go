@@ -224,7 +224,7 @@ func fill(t *rapid.T, s *catalogServer) {
 	})
 	if len(ids["templates"]) > 0 {
 		several("schedules", func(l string) obj {
-			return obj{"cron": "* * * * *", "enabled": rapid.Bool().Draw(t, l),
+			return obj{"cron": "* * * * *", "enabled": rapid.Bool().Draw(t, l), "dry_run": rapid.Bool().Draw(t, l+" dry"),
 				"overlap":     rapid.SampledFrom([]string{"skip", "queue", "allow"}).Draw(t, l+" overlap"),
 				"template_id": rapid.SampledFrom(ids["templates"]).Draw(t, l+" template"), "answers": obj{"v": json.Number("3")}}
 		})

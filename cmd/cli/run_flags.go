@@ -19,6 +19,7 @@ type runFlags struct {
 
 	tool, playbook, command, file          string
 	inventory, inventoryID, project, queue string
+	query                                  string
 	name, change, limit                    string
 	tags, skipTags, labels, extraVars, env []string
 	credentials, failOn, locks             []string
@@ -35,6 +36,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	fs.StringVarP(&f.file, "file", "f", "", "read the script from a file, - for standard input")
 	fs.StringVarP(&f.inventory, "inventory", "i", "", "inventory, a path on the executing machine")
 	fs.StringVar(&f.inventoryID, "inventory-id", "", "id of a stored inventory")
+	fs.StringVar(&f.query, "inventory-query", "", "only hosts whose facts fit, such as os.family=Debian")
 	fs.StringVar(&f.project, "project-id", "", "id of a project")
 	fs.StringArrayVar(&f.credentials, "credential-id", nil, "id of a credential (repeatable)")
 	fs.StringVarP(&f.limit, "limit", "l", "", "host pattern")
@@ -73,7 +75,8 @@ func (f *runFlags) body(w environment) (map[string]any, error) {
 	b := map[string]any{}
 	put(b, map[string]string{
 		"tool": f.tool, "playbook": f.playbook, "command": command, "inventory": f.inventory, "inventory_id": f.inventoryID,
-		"project_id": f.project, "limit": f.limit, "name": f.name, "change": f.change, "queue": f.queue,
+		"inventory_query": f.query,
+		"project_id":      f.project, "limit": f.limit, "name": f.name, "change": f.change, "queue": f.queue,
 	}, func(v string) bool { return v != "" })
 	put(b, map[string]int{
 		"shards": f.shards, "forks": f.forks, "verbosity": f.verbosity, "priority": f.priority,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/platform/config"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/secret"
 )
@@ -47,6 +48,8 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 		"verifier key `VKEY` of a trusted witness (repeatable)")
 	fs.StringVar(&f.LicenseFile, "license", "", "licence `file`; without one the install is of the tier community")
 	fs.StringVar(&f.PolicyFile, "policy-file", "", "`file` that is the only source of policies (default the database)")
+	fs.StringArrayVar(&f.VolatileFacts, "volatile-facts", nil,
+		"`pattern` of the keys of further facts that change all the time (repeatable)")
 	fs.StringVar(&f.TLSCert, "tls-cert", "", "certificate `file`; with --tls-key, serve https")
 	fs.StringVar(&f.TLSKey, "tls-key", "", "private key `file` of the certificate")
 	fs.StringVar(&f.PublicURL, "public-url", "", "`address` under which users reach the server")
@@ -65,6 +68,8 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	config.DaysVar(fs, &f.RetainRuns, "retain-runs", 0, "age at which ended runs are deleted; 0 keeps them")
 	config.DaysVar(fs, &f.RetainEvents, "retain-events", 0,
 		"age at which the events of ended runs are deleted; 0 keeps them")
+	fs.IntVar(&f.RetainHistory, "retain-history", estate.DefaultHistory,
+		"`number` of results that are kept of each host, at least 500")
 	fs.StringVar(&f.Events, "events", "memory", "`bus` of domain events: memory, or nats://... for several servers")
 }
 

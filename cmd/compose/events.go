@@ -9,6 +9,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/outbox"
+	portestate "github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -16,8 +17,10 @@ import (
 // audience lists the subscribers of events on servers, for processes that publish and have no subscribers themselves.
 func (x *Executor) audience() *outbox.Audience {
 	a := outbox.NewAudience(map[string][]string{
-		runs.Held{}.EventName():     {"notify"},
-		runs.Finished{}.EventName(): {"metrics", "notify"},
+		portestate.DriftFound{}.EventName(): {"notify"},
+		runs.Held{}.EventName():             {"notify"},
+		runs.Finished{}.EventName():         {"metrics", "notify"},
+		runs.Reported{}.EventName():         {"drift", "estate"},
 	})
 	for _, s := range x.subscriptions() {
 		a.Add(s.Event, s.Name)

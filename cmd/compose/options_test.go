@@ -54,7 +54,7 @@ func TestAudience(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, event := range []string{"runs.run_started", "runs.run_held", "runs.run_finished"} {
+	for _, event := range []string{"runs.run_started", "runs.run_held", "runs.run_finished", "estate.drift_found"} {
 		if diff := cmp.Diff(want.Of(event), got.Of(event)); diff != "" {
 			t.Errorf("%s: %s", event, diff)
 		}

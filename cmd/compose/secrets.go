@@ -77,7 +77,8 @@ func engines(i *Install) (map[string]extension.Engine, error) {
 // notifications provides the targets of notifications and the record of deliveries.
 func notifications(s *Settings) fx.Option {
 	return fx.Options(
-		fx.Supply(notifymodule.Config{Server: s.Notify.Targets, OnFailure: s.Notify.OnFailure, ReadOnly: s.ReadOnly}),
+		fx.Supply(notifymodule.Config{Server: s.Notify.Targets, OnFailure: s.Notify.OnFailure, PublicURL: s.public(),
+			ReadOnly: s.ReadOnly}),
 		fx.Module("channels", fx.Provide(
 			fx.Annotate(func() ([]notify.Channel, error) { return channels(s) },
 				fx.ResultTags(`group:"notify.channels,flatten"`)),

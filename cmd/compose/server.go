@@ -73,7 +73,7 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 		fx.Provide(s.licenseSource),
 		auditmodule.Module, identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault, firstAccount)),
-		sealing(), credentials(s), policies(s), notifications(s), launching(s, dir, executing),
+		sealing(), credentials(s), policies(s), estate(s), notifications(s), launching(s, dir, executing),
 		doctorChecks(s, dir, executing.RunsDir),
 		auditmodule.Upkeep, fx.Module("audience", fx.Provide(newAudience)), observation(),
 		bus, carrying(), relay(), runs.Module,

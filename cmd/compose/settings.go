@@ -72,12 +72,15 @@ type Settings struct {
 	RetainRuns   time.Duration // 0 keeps everything
 	ApprovalTTL  time.Duration // 0 holds runs for ever
 	RetainEvents time.Duration
-	Catchup      time.Duration // how late a missed schedule still fires; 0 is never late
+	// RetainHistory is how many results are kept of each host; fewer than estate.MinHistory are raised to it.
+	RetainHistory int
+	Catchup       time.Duration // how late a missed schedule still fires; 0 is never late
 
 	Open            bool
 	MetricsAuth     bool
 	StrictGrants    bool // restrict objects that carry no grant as well
 	ReadOnly        bool // refuse every change by a request
+	VolatileFacts   []string
 	InsecureCookies bool // session cookies also over plain http from other machines
 	SessionTTL      time.Duration
 	OIDC            OIDC

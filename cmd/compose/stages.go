@@ -24,6 +24,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	portclock "github.com/writ-automation/writ/ports/clock"
+	portestate "github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
@@ -90,12 +91,13 @@ func observation() fx.Option {
 		),
 		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background,
 			store runs.Store, w execution.WorkerStore, o identity.ObjectStore, trail audit.Trail, l system.DeadLetterStore,
-			c portclock.Clock, d *db.DB, x execution.Boundary, s *Settings) error {
+			c portclock.Clock, d *db.DB, x execution.Boundary, f portestate.FleetStore, s *Settings) error {
 			names := declaredQueues(w, o)
 			if s.MetricsAuth {
 				names = nil
 			}
 			return t.Register(metrics.NewIsolation(x), e, n, b, metrics.NewRuns(store, names, c), metrics.NewWorkers(w),
+				metrics.NewHosts(f),
 				metrics.NewTrail(trail),
 				metrics.NewDeadLetters(l),
 				metrics.NewDatabase(d.Stats))

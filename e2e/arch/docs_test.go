@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/reserved"
 )
 
@@ -85,4 +86,12 @@ func TestReservedPage(t *testing.T) {
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", g.Title, strings.Join(g.Names, "`, `"), compared, g.Why)
 	}
 	section(t, "docs/reference/reserved-names.md", "reserved-names", b.String())
+}
+
+// TestFactsPage holds the lists in docs/reference/facts.md to those of the contract.
+func TestFactsPage(t *testing.T) {
+	t.Parallel()
+	list := func(keys []string) string { return "- `" + strings.Join(keys, "`\n- `") + "`\n" }
+	section(t, "docs/reference/facts.md", "volatile-facts", list(estate.VolatileFacts()))
+	section(t, "docs/reference/facts.md", "unordered-facts", list(estate.UnorderedFacts()))
 }

@@ -45,7 +45,7 @@ func TestNotificationPage(t *testing.T) {
 	var names []string
 	for _, k := range notify.Kinds() {
 		names = append(names, k.Name)
-		hears := "every end, and of holds"
+		hears := "every end, holds and new drift"
 		if k.Incident {
 			hears = "failed and interrupted runs"
 		}

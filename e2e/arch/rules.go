@@ -43,7 +43,7 @@ func Contexts() []string {
 func Neighbours() map[string][]string {
 	return map[string][]string{
 		"execution": {"catalog", "runs", "secrets"}, "estate": {"runs"}, "policy": {"runs"}, "catalog": {"runs"},
-		"notify":  {"runs"},
+		"notify":  {"estate", "runs"},
 		"secrets": {"catalog"}, "ai": {"runs"}, "scheduling": {"catalog", "runs"}, "importer": {"catalog", "scheduling"},
 	}
 }

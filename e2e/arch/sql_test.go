@@ -21,28 +21,37 @@ func rawSQL() map[string]string {
 		"adapters/sqlstore/audit/range.go":             prepared,
 		"adapters/sqlstore/audit/read.go":              "hot: a million rows are scanned to targets that are made once",
 		"adapters/sqlstore/audit/tampertest/tamper.go": "it does what the store refuses",
-		"adapters/sqlstore/identity/callers.go":        prepared,
+		"adapters/sqlstore/estate/fleet_rings.go": "hot: a rank scans the rings of all hosts, a part of each, to targets " +
+			"that are made once",
+		"adapters/sqlstore/estate/facts.go":      prepared,
+		"adapters/sqlstore/estate/facts_late.go": "scalar subqueries, which the query builder has no form for",
+		"adapters/sqlstore/estate/facts_read.go": "hot: an answer comes from one statement, so that it is of one moment, " +
+			"and each branch walks one index",
+		"adapters/sqlstore/identity/callers.go": prepared,
 		"adapters/sqlstore/identity/readable.go": "each branch is the text that walks one index, joined to as many " +
 			"others as the scope has",
 		"adapters/sqlstore/identity/rights.go": "rows of several tables come from one statement, so that all are " +
 			"of one moment",
-		"adapters/sqlstore/notify/take.go":  "a recursion steps through an index, which the query builder has no form for",
-		"adapters/sqlstore/runs/busy.go":    prepared,
+		"adapters/sqlstore/notify/take.go": "a recursion steps through an index, which the query builder has no form for",
+		"adapters/sqlstore/runs/busy.go":   prepared,
+		"adapters/sqlstore/runs/changes.go": "lists of runs are joined to their children in one statement, which the query " +
+			"builder has no form for",
 		"adapters/sqlstore/runs/counts.go":  "a scalar subquery in each group, which the query builder has no form for",
 		"adapters/sqlstore/runs/gated.go":   prepared,
 		"adapters/sqlstore/runs/journal.go": prepared,
 		"adapters/sqlstore/runs/limits.go":  "statements over many runs at once, with conditions that are shared",
 		"adapters/sqlstore/runs/list.go": "hot: the list chooses its index, and its text is joined from " +
 			"branches that each walk one",
-		"adapters/sqlstore/runs/logs.go":  prepared,
-		"adapters/sqlstore/runs/move.go":  prepared,
-		"adapters/sqlstore/runs/queue.go": prepared,
-		"adapters/sqlstore/runs/rows.go":  prepared,
-		"adapters/sqlstore/runs/slots.go": prepared,
-		"adapters/sqlstore/runs/store.go": prepared,
-		"adapters/sqlstore/runs/waits.go": prepared,
-		"adapters/sqlstore/runs/wake.go":  prepared,
-		"adapters/sqlstore/runs/view.go":  "hot: what a reader may read comes from one statement for each list",
+		"adapters/sqlstore/runs/logs.go":             prepared,
+		"adapters/sqlstore/runs/move.go":             prepared,
+		"adapters/sqlstore/runs/queue.go":            prepared,
+		"adapters/sqlstore/runs/rows.go":             prepared,
+		"adapters/sqlstore/runs/slots.go":            prepared,
+		"adapters/sqlstore/runs/store.go":            prepared,
+		"adapters/sqlstore/runs/waits.go":            prepared,
+		"adapters/sqlstore/runs/wake.go":             prepared,
+		"adapters/sqlstore/runs/view.go":             "hot: what a reader may read comes from one statement for each list",
+		"adapters/sqlstore/visible/scopes/scopes.go": "conditions that others join to their statements",
 	}
 }
 

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/system"
 )
 
 // fixture is an install in which every operation can succeed.
@@ -189,8 +191,10 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 		w := &fixture{t: t}
 		w.makeRepo()
 		w.brittle = t.TempDir()
+		licence := filepath.Join(t.TempDir(), "licence.json") // for the repair of drift
+		write(t, licence, string(harness.Licence(t, system.Team, time.Hour)))
 		w.Server = harness.Start(t, harness.Options{
-			DB: dbURL, Flags: []string{"--local-projects", filepath.Dir(w.repo)}, Main: brittleMain,
+			DB: dbURL, Flags: []string{"--local-projects", filepath.Dir(w.repo), "--license", licence}, Main: brittleMain,
 			Env: []string{"BRITTLE=" + w.brittle},
 		})
 		publish(t, w.Dir+"/fails.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n    - fail: {msg: no}\n")
@@ -199,6 +203,7 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 		maps.Copy(drives, catalogCalls())
 		maps.Copy(drives, secretCalls())
 		maps.Copy(drives, deadLetterCalls())
+		maps.Copy(drives, driftCalls())
 		for _, op := range recorded(t, w.Client) {
 			if slices.Contains(elsewhere(), op.id) {
 				continue

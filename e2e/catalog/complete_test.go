@@ -79,7 +79,8 @@ func windowSet(more ...any) object {
 
 // filed are the kinds in files, ordered by their references.
 func filed() []kind {
-	alone := strings.Fields("playbook command tool shards limit tags skip_tags forks verbosity diff_mode inventory_id")
+	alone := strings.Fields("playbook command tool shards limit tags skip_tags forks verbosity diff_mode inventory_id " +
+		"inventory_query")
 	launched := slices.Concat(alone, under("steps[].", presets))
 	alone = slices.Concat(alone, under("steps[].", launches))
 	file := []string{"path", "project_id"}
@@ -97,22 +98,25 @@ func filed() []kind {
 			{name: "plugin", leave: file, set: object{"kind": "plugin", "config": object{"plugin": "a.b.c", "n": 7}}},
 		}},
 		{path: "/v1/templates", variants: []variant{
-			{name: "flow", leave: alone, set: object{"allow_overrides": []any{"labels"}}},
-			{name: "free steps", leave: alone, set: object{
+			{name: "flow", leave: append([]string{"steps[].tool"}, alone...), set: object{
+				"allow_overrides": []any{"labels"},
+			}},
+			{name: "free steps", leave: append([]string{"steps[].inventory_query"}, alone...), set: object{
 				"allow_overrides": []any{"labels"}, "steps[].credential_ids": []any{}, "steps[].fail_on": []any{},
 			}},
 			{name: "split", leave: []string{"steps", "inventory", "tool"}},
-			{name: "plain", leave: []string{"steps", "inventory", "shards"}},
+			{name: "plain", leave: []string{"steps", "inventory", "shards", "inventory_query"}},
 			{name: "flow of templates", leave: launched, set: object{"allow_overrides": []any{"labels"}}},
 		}},
 		{path: "/v1/schedules", variants: []variant{
 			{name: "of a template", leave: []string{"run", "pipeline"}},
 			{name: "of a run", leave: []string{"template_id", "answers", "pipeline", "run.inventory", "run.tool"}},
-			{name: "of a run by path", leave: []string{"template_id", "answers", "pipeline", "run.inventory_id", "run.shards"}},
+			{name: "of a run by path", leave: []string{"template_id", "answers", "pipeline", "run.inventory_id",
+				"run.inventory_query", "run.shards"}},
 			{name: "of a pipeline", leave: append([]string{"template_id", "answers", "run", "pipeline.inventory"},
-				under("pipeline.steps[].", launches)...)},
+				under("pipeline.steps[].", launches+" tool")...)},
 			{name: "of a pipeline by path", leave: append([]string{"template_id", "answers", "run", "pipeline.inventory_id"},
-				under("pipeline.steps[].", launches)...)},
+				under("pipeline.steps[].", launches+" inventory_query")...)},
 		}},
 		{path: "/v1/triggers", variants: []variant{{}}},
 	}
@@ -121,8 +125,8 @@ func filed() []kind {
 // launches are the members of a step that launches a template, and presets those that it lacks.
 const (
 	launches = "template_id answers"
-	presets  = "tool playbook command inventory_id project_id credential_ids extra_vars limit tags skip_tags timeout " +
-		"queue fail_on"
+	presets  = "tool playbook command inventory_id inventory_query project_id credential_ids extra_vars limit tags " +
+		"skip_tags timeout queue fail_on"
 )
 
 // under returns the paths of members.
@@ -138,11 +142,13 @@ func under(path, members string) []string {
 func records() []kind {
 	return []kind{
 		{path: "/v1/runs", variants: []variant{
-			{leave: []string{"inventory", "tool"}}, {leave: []string{"inventory_id", "shards"}},
+			// A query selects hosts that this install does not have.
+			{leave: []string{"inventory", "tool", "inventory_query"}},
+			{leave: []string{"inventory_id", "shards", "inventory_query"}},
 		}},
 		{path: "/v1/pipelines", variants: []variant{
-			{leave: append([]string{"inventory"}, under("steps[].", launches)...)},
-			{leave: append([]string{"inventory_id"}, under("steps[].", launches)...)},
+			{leave: append([]string{"inventory"}, under("steps[].", launches+" inventory_query")...)},
+			{leave: append([]string{"inventory_id"}, under("steps[].", launches+" inventory_query")...)},
 		}, unlike: []string{"steps"}},
 		{path: "/v1/grants", variants: []variant{{}}},
 	}
@@ -152,7 +158,8 @@ func records() []kind {
 func constants(repo *repo) object {
 	return object{
 		"repo_url": repo.url(), "branch": "main", "cron": "30 2 * * *", "timezone": "Europe/Berlin",
-		"tool": "bash", "playbook": "site.yml", "path": "hosts.ini", "queue": "far", "enabled": false,
+		"tool": "bash", "playbook": "site.yml", "inventory_query": "host=web1", "path": "hosts.ini", "queue": "far",
+		"enabled":           false,
 		"require_signature": false,
 		"sync_interval":     60, "depends_on": []any{"first"}, "content": "all:\n  hosts:\n    web1:\n", "format": "yaml",
 		"known_hosts":     "web1 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPc6OdGcCcJyJPGz3cGEr4kfAH3kEzUfoC+XrSqfLrXl\n",

@@ -7,6 +7,22 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
+// driftRows are the operations on drift: every account reads it, operators repair it and write the rules.
+func driftRows() map[string]row {
+	const missing = "drift_ignore_not_found"
+	rule := harness.Body{"host": "*", "resource": "*", "reason": "x"}
+	return map[string]row{
+		"list-drift":      {least: identity.Viewer, status: 200},
+		"reconcile-drift": {least: identity.Operator, body: harness.Body{"host": "a"}, status: 403},
+		"list-ignores":    {least: identity.Viewer, status: 200},
+		"get-ignore":      {least: identity.Viewer, status: 404, missing: missing},
+		"create-ignore": {least: identity.Operator, body: harness.Body{"host": "a", "resource": "b", "reason": ""},
+			status: 400},
+		"update-ignore": {least: identity.Operator, body: rule, status: 404, missing: missing},
+		"delete-ignore": {least: identity.Operator, status: 404, missing: missing},
+	}
+}
+
 // policyRows are the operations on policies and windows: every account reads them, administrators write them, and
 // workers read the policies in force.
 func policyRows() map[string]row {

@@ -81,8 +81,21 @@ func rows() map[string]row {
 	maps.Copy(all, catalogRows())
 	maps.Copy(all, secretRows())
 	maps.Copy(all, relayRows())
+	maps.Copy(all, changeRows())
 	maps.Copy(all, policyRows())
+	maps.Copy(all, factRows())
+	maps.Copy(all, fleetRows())
+	maps.Copy(all, driftRows())
 	return all
+}
+
+// fleetRows are the operations on hosts and tasks: every account reads what came of the runs that it may read.
+func fleetRows() map[string]row {
+	return map[string]row{
+		"list-hosts": {least: identity.Viewer, status: 200}, "list-tasks": {least: identity.Viewer, status: 200},
+		"get-host":       {least: identity.Viewer, status: 404, missing: "host_not_found"},
+		"list-host-runs": {least: identity.Viewer, status: 404, missing: "host_not_found"},
+	}
 }
 
 func runRows() map[string]row {

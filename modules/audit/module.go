@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/modules/audit/internal/prove"
 	"github.com/writ-automation/writ/modules/audit/internal/record"
+	"github.com/writ-automation/writ/modules/audit/internal/report/change"
 	"github.com/writ-automation/writ/modules/audit/internal/report/evidence"
 	"github.com/writ-automation/writ/modules/audit/internal/report/register"
 	"github.com/writ-automation/writ/modules/audit/internal/treelog"
@@ -18,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/runs"
@@ -147,6 +149,7 @@ type ReporterParams struct {
 
 	Core    *Core
 	Runs    runs.Reader
+	Changes estate.Changes
 	Prover  audit.Prover
 	Licence audit.Licence
 }
@@ -154,21 +157,28 @@ type ReporterParams struct {
 // NewReporter returns the maker of documents for people.
 func NewReporter(p ReporterParams) audit.Reporter {
 	c := p.Core.p
+	dossiers := evidence.New(evidence.Params{Runs: p.Runs, Chain: c.Reader, Anchors: c.Anchors, Prover: p.Prover,
+		Clock: c.Clock})
 	return reporter{
-		dossiers: evidence.New(evidence.Params{Runs: p.Runs, Chain: c.Reader, Anchors: c.Anchors, Prover: p.Prover,
-			Clock: c.Clock}),
+		dossiers: dossiers,
+		changes:  change.New(change.Params{Changes: p.Changes, Evidence: dossiers, Clock: c.Clock}),
 		register: register.New(register.Params{Chain: c.Reader, Runs: p.Runs, Licence: p.Licence, Clock: c.Clock}),
 	}
 }
 
-// reporter makes both kinds of documents.
+// reporter makes each kind of document.
 type reporter struct {
 	dossiers *evidence.Evidence
+	changes  *change.Reports
 	register *register.Register
 }
 
 func (r reporter) Evidence(ctx context.Context, run string) (audit.Evidence, error) {
 	return r.dossiers.Evidence(ctx, run)
+}
+
+func (r reporter) Change(ctx context.Context, name string) ([]byte, error) {
+	return r.changes.Change(ctx, name)
 }
 
 func (r reporter) Register(ctx context.Context, p audit.Period) ([]byte, error) {

@@ -91,6 +91,7 @@ func TestLaunch(t *testing.T) {
 				s.Controls = runs.Controls{Tags: []string{}, SkipTags: []string{"x"}, Verbosity: 4}
 				s.DryRun = false
 			}},
+			{"dry, whatever it says", catalog.Launch{DryRun: ptr(false), DryRunOnly: true}, func(*runs.Submission) {}},
 			{"inventory", catalog.Launch{InventoryID: ptr(inv)}, func(s *runs.Submission) {
 				s.InventoryID, s.Inventory = inv, ""
 			}},
@@ -199,6 +200,11 @@ func TestLaunchWorkflow(t *testing.T) {
 		}
 		if _, _, err := b.Launcher.Launch(t.Context(), w.ID, catalog.Launch{Limit: ptr("a")}); field(err) != "limit" {
 			t.Error(err)
+		}
+		shut := b.template(workflow("shut")) // allows no override
+		_, _, err := b.Launcher.Launch(t.Context(), shut.ID, catalog.Launch{DryRunOnly: true})
+		if err != nil || !b.runs.pipelines[1].DryRun {
+			t.Errorf("%v, %+v", err, b.runs.pipelines)
 		}
 	})
 }

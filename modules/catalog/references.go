@@ -61,6 +61,12 @@ func (r references) Hosts(ctx context.Context, inventoryID, limit string) ([]str
 	return r.indexes.Hosts(ctx, inventoryID, limit)
 }
 
+func (r references) Variables(
+	ctx context.Context, inventoryID string, names ...string,
+) (func(host string) map[string]any, error) {
+	return r.indexes.Variables(ctx, inventoryID, names...)
+}
+
 func (r references) Selected(ctx context.Context, inventoryID, limit string) (content, hosts string, err error) {
 	return r.indexes.Selected(ctx, inventoryID, limit)
 }

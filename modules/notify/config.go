@@ -13,6 +13,8 @@ type Config struct {
 	Server []notify.Target
 	// OnFailure limits the targets of Server to failed runs.
 	OnFailure bool
+	// PublicURL is the address under which users reach the server, for links. Without it messages have none.
+	PublicURL string
 	// ReadOnly delivers nothing. Deliveries are still planned.
 	ReadOnly bool
 }

@@ -9,6 +9,7 @@ import (
 
 	module "github.com/writ-automation/writ/modules/notify"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/page"
@@ -158,6 +159,38 @@ func TestNothingOfVariables(t *testing.T) {
 }
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// TestDriftDelivered checks what a channel gets of new drift: the page that shows it, and nothing of variables. No
+// extension is called.
+func TestDriftDelivered(t *testing.T) {
+	const address = "https://writ.example.org/x"
+	eachEngine(t, func(p *module.Params) {
+		p.Config.Server, p.Config.PublicURL = []notify.Target{target("slack")}, address
+		p.Notifiers = map[string]extension.Notifier{"siem": p.Meter.(*fixture)}
+	}, func(t *testing.T, b *bundle) {
+		other := setup(t, b.d, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack")} })
+		for x, link := range map[*bundle]string{b: address + "/ui/drift?target=a%26b", other: ""} {
+			r := b.add(runs.Running, nil, func(r *runs.Run) { r.Vars = runs.Vars{"token": raw(`"S3CRET"`)} })
+			b.drifts(r, "msg_1")
+			b.drifts(r, "msg_1")
+			x.Background.Start()
+			same(t, "what became of it", []string{"server slack delivered"}, b.settled(r))
+			if err := x.Background.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			list := x.fixture.heard()
+			if len(list) != 1 || len(x.fixture.ended) != 0 {
+				t.Fatalf("%d messages, %d calls", len(list), len(x.fixture.ended))
+			}
+			m := list[0].Message
+			same(t, "the drift", &estate.DriftFound{RunID: r.ID, TargetID: "a&b", New: 3, HostCount: 2,
+				Hosts: []string{"web1", "web-[redacted]"}, At: start}, m.Drift)
+			if m.Event != notify.DriftFound || m.Link != link || m.Run.ID != r.ID {
+				t.Errorf("%+v", m)
+			}
+		}
+	})
+}
 
 func TestRunGone(t *testing.T) {
 	eachEngine(t, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack")} },

@@ -89,6 +89,7 @@ type Result struct {
 	Reader     notify.Reader
 	Finished   events.Subscription `group:"events.subscriptions"`
 	Held       events.Subscription `group:"events.subscriptions"`
+	Drift      events.Subscription `group:"events.subscriptions"`
 	Background Background
 }
 
@@ -127,7 +128,7 @@ func New(p Params) (Result, error) {
 		Unit: p.Unit, Signals: p.Signals, IDs: p.IDs, Meter: p.Meter,
 	}
 	sender := &send.Sender{Runs: p.Runs, Opener: p.Opener, Renderer: p.Renderer, ServerTargets: all, Channels: channels,
-		Notifiers: p.Notifiers}
+		Notifiers: p.Notifiers, PublicURL: p.Config.PublicURL}
 	engine := deliver.New(p.Store, sender, p.Signals, p.Meter, p.Log, deliver.Settings{
 		Topic: plan.Topic, Poll: pollEvery, LeaseTime: leaseTime, Try: tryTime, Grace: tryGrace, Pauses: pauses(),
 		Pool: pool, PerLane: perTarget, Strays: maxStrays,
@@ -137,7 +138,7 @@ func New(p Params) (Result, error) {
 	if !p.Config.ReadOnly {
 		res.Background = Background{background.Group{engine.Loop}}
 	}
-	res.Finished, res.Held = planner.Subscriptions()
+	res.Finished, res.Held, res.Drift = planner.Subscriptions()
 	return res, nil
 }
 

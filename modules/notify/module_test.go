@@ -92,7 +92,7 @@ func TestModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := b.add(runs.Failed, kept)
-	if len(got.Subscriptions) != 2 {
+	if len(got.Subscriptions) != 3 {
 		t.Fatalf("%+v", got.Subscriptions)
 	}
 	for _, s := range got.Subscriptions {

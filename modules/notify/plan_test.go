@@ -27,9 +27,9 @@ const (
 // skipReason repeats the rule of the planner: it returns why a target of a kind is skipped for an event, or "".
 func skipReason(kind string, onFailure bool, e notify.Event, s runs.Status) string {
 	switch {
-	case onFailure && (e == notify.Held || s != runs.Failed):
+	case onFailure && (e != notify.Finished || s != runs.Failed):
 		return failedAlone
-	case kind == "pagerduty" && (e == notify.Held || s != runs.Failed && s != runs.Interrupted):
+	case kind == "pagerduty" && (e != notify.Finished || s != runs.Failed && s != runs.Interrupted):
 		return incidentAlone
 	}
 	return ""
@@ -55,9 +55,12 @@ func TestWhoHears(t *testing.T) {
 				}
 				check := func(e notify.Event, s runs.Status) {
 					r := b.add(s, own)
-					if e == notify.Held {
+					switch e {
+					case notify.Held:
 						b.owns(r)
-					} else {
+					case notify.DriftFound:
+						b.drifts(r, "msg_1")
+					default:
 						b.ends(r)
 					}
 					list := b.list(r)
@@ -79,10 +82,13 @@ func TestWhoHears(t *testing.T) {
 					}
 				}
 				check(notify.Held, runs.PendingApproval)
+				for _, s := range []runs.Status{runs.Running, runs.Succeeded, runs.Failed} {
+					check(notify.DriftFound, s)
+				}
 				for _, s := range []runs.Status{runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted, runs.Rejected} {
 					check(notify.Finished, s)
 				}
-				if n := b.fixture.count["run slack skipped"]; n != 5 {
+				if n := b.fixture.count["run slack skipped"]; n != 8 {
 					t.Errorf("%d were counted as skipped: %v", n, b.fixture.count)
 				}
 			})
@@ -202,6 +208,41 @@ func TestNobodyIsNotifiedForNothing(t *testing.T) {
 		same(t, "runs that are read", int64(0), b.params.Runs.(read).n.Load())
 		b.ends(b.add(runs.Failed, []runs.Notification{{Kind: "slack", URL: "https://hooks.example/***", Ref: "ntg_1"}}))
 		same(t, "units where somebody is told", int64(1), n.Load())
+	})
+}
+
+// TestDriftIsPlanned plans once for each message, also for those of shards and steps, whose targets their parent has.
+func TestDriftIsPlanned(t *testing.T) {
+	eachEngine(t, func(p *module.Params) {
+		p.Config.Server = []notify.Target{target("slack")}
+		p.Notifiers = map[string]extension.Notifier{"siem": nil}
+	}, func(t *testing.T, b *bundle) {
+		parent := b.add(runs.Running, []runs.Notification{{Kind: "email", To: "a@example.org"}}, func(r *runs.Run) {
+			r.Kind, r.ShardCount, r.ShardHosts = runs.Split, 2, [][]string{{"a"}, {"b"}}
+		})
+		shard := func(i int) *runs.Run {
+			return b.add(runs.Succeeded, nil, func(r *runs.Run) { r.Kind, r.ParentID, r.ShardIndex = runs.Shard, parent.ID, i })
+		}
+		var group sync.WaitGroup
+		for i := range 2 {
+			r := shard(i)
+			for range 5 {
+				group.Go(func() { b.drifts(r, "msg_"+r.ID) })
+			}
+		}
+		group.Wait()
+		list := b.list(parent)
+		if len(list) != 4 {
+			t.Fatalf("%d deliveries: %+v", len(list), list)
+		}
+		for _, d := range list {
+			if d.Event != notify.DriftFound || d.Status != notify.Pending || d.Drift == nil || d.Cause != "msg_"+d.Drift.RunID ||
+				d.Drift.New != 3 || d.Drift.RunID == parent.ID {
+				t.Errorf("%+v", d)
+			}
+		}
+		b.drifts(&runs.Run{ID: "run_none"}, "msg_2")
+		same(t, "the lost", 4, len(b.list(parent)))
 	})
 }
 

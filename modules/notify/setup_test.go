@@ -24,6 +24,7 @@ import (
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/notify"
@@ -225,7 +226,19 @@ func (b *bundle) owns(r *runs.Run) {
 	b.tell(b.Held, runs.Held{RunID: r.ID, At: start})
 }
 
+// drifts publishes that a run found new drift.
+func (b *bundle) drifts(r *runs.Run, message string) {
+	b.t.Helper()
+	b.message(b.Drift, message, estate.DriftFound{RunID: r.ID, TargetID: "a&b", New: 3, HostCount: 2,
+		Hosts: []string{"web1", "web-S3CRET"}, At: start})
+}
+
 func (b *bundle) tell(s events.Subscription, e events.Event) {
+	b.t.Helper()
+	b.message(s, "msg_1", e)
+}
+
+func (b *bundle) message(s events.Subscription, id string, e events.Event) {
 	b.t.Helper()
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -234,7 +247,7 @@ func (b *bundle) tell(s events.Subscription, e events.Event) {
 	if s.Event != e.EventName() {
 		b.t.Fatalf("it subscribes to %s", s.Event)
 	}
-	if err := s.Handle(b.t.Context(), events.Message{ID: "msg_1", Name: s.Event, Data: raw}); err != nil {
+	if err := s.Handle(b.t.Context(), events.Message{ID: id, Name: s.Event, Data: raw}); err != nil {
 		b.t.Fatal(err)
 	}
 }

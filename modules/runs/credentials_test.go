@@ -134,6 +134,10 @@ func (s fakeCatalog) Selected(context.Context, string, string) (content, hosts s
 	return s.content, "hosts", nil
 }
 
+func (s fakeCatalog) Variables(context.Context, string, ...string) (func(string) map[string]any, error) {
+	return func(string) map[string]any { return nil }, nil
+}
+
 func (s fakeCatalog) RefreshesOnLaunch(context.Context, string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

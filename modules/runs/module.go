@@ -23,6 +23,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
@@ -69,10 +70,14 @@ type Params struct {
 	Credentials secrets.References `optional:"true"`
 	// Policies evaluates requests. If it is nil, there are no policies and no risk is graded.
 	Policies policy.Evaluator `optional:"true"`
+	// Hosts selects hosts by their facts. If it is nil, requests cannot do so.
+	Hosts estate.HostQueries `optional:"true"`
 	// Teams tells who is a member of the teams that approve. If it is nil, nobody is.
 	Teams identity.TeamStore `optional:"true"`
 	// Workers lists the executors, for explanations. It may be nil.
 	Workers execution.WorkerStore `optional:"true"`
+	// Repairs tells what runs that reconcile repair. If it is nil, their approval is not bound to that.
+	Repairs runs.Repairs `optional:"true"`
 	// Targets seals the secret parts of notification targets.
 	Targets notify.Targets
 	// Recorder records changes of runs, in the unit of work of the change.
@@ -99,6 +104,7 @@ type Result struct {
 	Submitter  runs.Submitter
 	Checker    runs.Checker
 	Controller runs.Controller
+	Reconciler runs.Reconciler
 	Approver   runs.Approver
 	Reader     runs.Reader
 	Streamer   runs.Streamer
@@ -129,12 +135,13 @@ func New(p Params) (Result, error) {
 		Waits: p.Waits, Recorder: p.Recorder, Publisher: p.Publisher,
 		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub, Inventories: p.References,
 	}
-	binder := binding.New(p.References, p.Credentials, p.Materials)
+	binder := binding.New(p.References, p.Credentials, p.Materials).WithRepairs(p.Repairs)
 	gate := guard.NewGate(p.Guard, p.Objects)
 	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, p.Policies, binder,
-		gate)
+		gate).WithHosts(p.Hosts)
 	asked := windows.New(p.Policies, binder)
 	controller := control.New(machine, submitter, p.Teams, binder, asked)
+	guarded := guard.NewController(controller, gate)
 	look := insight.New(p.Store, p.EventStore, p.Logs, &explain.Explainer{Runs: p.Store, Binder: binder, Teams: p.Teams,
 		Slots: p.Slots, Waits: p.Waits, Workers: p.Workers, Gate: gate, Clock: p.Clock})
 	journal := work.NewJournal(machine, p.Logs, p.EventStore, watchers{hub, look}, cfg.LogCap)
@@ -145,7 +152,8 @@ func New(p Params) (Result, error) {
 	return Result{
 		Submitter:  guard.NewSubmitter(submitter, gate),
 		Checker:    submitter,
-		Controller: guard.NewController(controller, gate),
+		Controller: guarded,
+		Reconciler: guarded,
 		Approver:   guard.NewApprover(controller, gate),
 		Reader:     guard.NewReader(query.New(p.Store, p.EventStore, p.Logs, p.Summaries, p.Clock, binder), gate),
 		Streamer:   guard.NewStreamer(streamer, gate),

@@ -36,6 +36,7 @@ type bundle struct {
 	trail *trail
 
 	policies *policies
+	repairs  *repairs
 }
 
 // heard holds the messages of committed units.
@@ -84,14 +85,15 @@ func setup(t testing.TB, d *db.DB, cfg module.Config) *bundle {
 
 func guarded(t testing.TB, d *db.DB, cfg module.Config, g access.Guard) *bundle {
 	t.Helper()
-	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail(), policies: &policies{}}
+	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail(), policies: &policies{},
+		repairs: &repairs{}}
 	s := b.store
 	var err error
 	b.Result, err = module.New(module.Params{
 		Store: s, Queue: s, Logs: s, EventStore: s, Summaries: s, Keys: s, TicketStore: s, Purger: s,
 		Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
 		Tools:  execution.Tools{"ansible": nil, "bash": nil},
-		Config: cfg, Guard: g, Objects: s, Slots: s, Waits: s, Recorder: b.trail, Targets: masking{},
+		Config: cfg, Guard: g, Objects: s, Slots: s, Waits: s, Recorder: b.trail, Targets: masking{}, Repairs: b.repairs,
 		Policies: b.policies, Teams: teams{of: map[string][]string{"eve": {"team_1"}, "dan": {"team_1"}}},
 	})
 	if err != nil {

@@ -159,7 +159,7 @@ func TestFiring(t *testing.T) {
 			}
 		}
 		for i, target := range []scheduling.Target{nightly().Target, aRun(), aPipeline()} {
-			target.RequireApproval = true
+			target.RequireApproval, target.DryRun = true, true
 			s := b.create(nightly(aims(target), func(s *scheduling.Schedule) { s.Name = "held " + string(rune('a'+i)) }))
 			b.overdue(s.ID)
 			b.settled(s.ID)
@@ -168,6 +168,9 @@ func TestFiring(t *testing.T) {
 			if !m.Launch.RequireApproval && (m.Run == nil || !m.Run.RequireApproval) &&
 				(m.Pipeline == nil || !m.Pipeline.RequireApproval) {
 				t.Errorf("%d is not held: %+v", i, m)
+			}
+			if !m.Launch.DryRunOnly && (m.Run == nil || !m.Run.DryRun) && (m.Pipeline == nil || !m.Pipeline.DryRun) {
+				t.Errorf("%d is no dry run: %+v", i, m)
 			}
 		}
 		own, err := b.Schedules.Create(t.Context(), nightly(func(s *scheduling.Schedule) { s.Name = "own" }))

@@ -88,7 +88,7 @@ func TestScheduleIsMade(t *testing.T) {
 		same(t, "the trail", []audit.Entry{{Action: audit.ScheduleCreate,
 			Object: audit.Object{Kind: "schedule", ID: got.ID, Name: "nightly"}, Detail: map[string]any{
 				"cron": "30 2 * * *", "timezone": "Europe/Berlin", "enabled": true, "org_id": "org_1", "owner": "usr_1",
-				"target": "template", "names": []any{tpl1}, "require_approval": false, "overlap": "skip",
+				"target": "template", "names": []any{tpl1}, "require_approval": false, "dry_run": false, "overlap": "skip",
 			}}}, b.fixture.Take())
 		list, n, err := b.Schedules.List(b.as("usr_2"), scheduling.Filter{}, page.Window{})
 		if n != 1 || err != nil {

@@ -6,16 +6,17 @@ type Action string
 // The actions on runs. A request has one entry of its own: the submission, the decision or the cancel. Its
 // consequences, such as a hold, a start and an end, have further entries.
 const (
-	RunSubmit   Action = "run.submit" // also for pipelines
-	RunRetry    Action = "run.retry"
-	RunRelaunch Action = "run.relaunch"
-	RunRerun    Action = "run.rerun"
-	RunHold     Action = "run.hold"
-	RunApprove  Action = "run.approve"
-	RunReject   Action = "run.reject"
-	RunCancel   Action = "run.cancel"
-	RunStart    Action = "run.start"
-	RunFinal    Action = "run.final" // the end, with the digest of the run's results
+	RunSubmit    Action = "run.submit" // also for pipelines
+	RunRetry     Action = "run.retry"
+	RunRelaunch  Action = "run.relaunch"
+	RunRerun     Action = "run.rerun"
+	RunReconcile Action = "run.reconcile"
+	RunHold      Action = "run.hold"
+	RunApprove   Action = "run.approve"
+	RunReject    Action = "run.reject"
+	RunCancel    Action = "run.cancel"
+	RunStart     Action = "run.start"
+	RunFinal     Action = "run.final" // the end, with the digest of the run's results
 )
 
 // The actions on access and permissions.
@@ -83,6 +84,13 @@ const (
 	WindowDelete Action = "window.delete"
 )
 
+// The actions on rules that leave drift out.
+const (
+	DriftIgnoreCreate Action = "driftignore.create"
+	DriftIgnoreUpdate Action = "driftignore.update"
+	DriftIgnoreDelete Action = "driftignore.delete"
+)
+
 // The actions on queues.
 const (
 	QueueUpdate Action = "queue.update"
@@ -108,7 +116,8 @@ const (
 // Actions lists every action.
 func Actions() []Action {
 	return []Action{
-		RunSubmit, RunRetry, RunRelaunch, RunRerun, RunHold, RunApprove, RunReject, RunCancel, RunStart, RunFinal,
+		RunSubmit, RunRetry, RunRelaunch, RunRerun, RunReconcile, RunHold, RunApprove, RunReject, RunCancel, RunStart,
+		RunFinal,
 		UserCreate, UserUpdate, UserDelete, UserPassword, TokenCreate, TokenRevoke, WorkerMint, WorkerRevoke, AuthLogin,
 		AuthLogout,
 		TeamCreate, TeamDelete, TeamMemberAdd, TeamMemberDrop, OrgCreate, OrgDelete, OrgMemberSet, OrgMemberDrop,
@@ -118,6 +127,7 @@ func Actions() []Action {
 		SourceCreate, SourceUpdate, SourceDelete, SourceRefresh, TemplateCreate, TemplateUpdate, TemplateDelete,
 		ScheduleCreate, ScheduleUpdate, ScheduleDelete, TriggerCreate, TriggerUpdate, TriggerDelete, TriggerRotate,
 		PolicyCreate, PolicyUpdate, PolicyDelete, QueueUpdate, WindowCreate, WindowUpdate, WindowDelete,
+		DriftIgnoreCreate, DriftIgnoreUpdate, DriftIgnoreDelete,
 		CredentialCreate, CredentialUpdate, CredentialDelete, CredentialTypeCreate, CredentialTypeUpdate,
 		CredentialTypeDelete,
 		SecretsRewrap, DeadLetterRetry, DeadLetterDelete,

@@ -123,6 +123,9 @@ type Period struct{ From, To time.Time }
 type Reporter interface {
 	// Evidence collects the data of a run as a document with an HTML and a JSON form.
 	Evidence(ctx context.Context, run string) (Evidence, error)
+	// Change returns the report of a change as HTML. The fault of one that the caller may not read is that of package
+	// estate.
+	Change(ctx context.Context, change string) ([]byte, error)
 	// Register returns the change register of a period as HTML. Without the licence it is an Unlicensed fault.
 	Register(ctx context.Context, p Period) ([]byte, error)
 }

@@ -38,6 +38,9 @@ type InventoryReferences interface {
 	Selected(ctx context.Context, inventoryID, limit string) (content, hosts string, err error)
 	// Hosts returns the names of the hosts that a limit selects. Errors are those of Targets.
 	Hosts(ctx context.Context, inventoryID, limit string) ([]string, error)
+	// Variables returns what says which of some variables a host has, from its groups or itself; nil for an unknown host.
+	// The values are those of InventoryContent. Errors: InventoryNotFound.
+	Variables(ctx context.Context, inventoryID string, names ...string) (of func(host string) map[string]any, err error)
 	// RefreshesOnLaunch reports whether an inventory has sources that are refreshed before a run. An inventory that does
 	// not exist has none.
 	RefreshesOnLaunch(ctx context.Context, inventoryID string) (bool, error)

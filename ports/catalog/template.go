@@ -19,14 +19,16 @@ type Template struct {
 
 // TemplateSpec describes the run that a template launches. The tags are those of the stored document.
 type TemplateSpec struct {
-	Tool        string    `json:"tool,omitempty"` // empty means ansible; a workflow has no tool
-	Playbook    string    `json:"playbook,omitempty"`
-	Command     string    `json:"command,omitempty"`
-	Shards      int       `json:"shards,omitempty"`
-	InventoryID string    `json:"inventory_id,omitempty"`
-	Inventory   string    `json:"inventory,omitempty"` // a path, if there is no id
-	ProjectID   string    `json:"project_id,omitempty"`
-	ExtraVars   runs.Vars `json:"extra_vars,omitempty"`
+	Tool        string `json:"tool,omitempty"` // empty means ansible; a workflow has no tool
+	Playbook    string `json:"playbook,omitempty"`
+	Command     string `json:"command,omitempty"`
+	Shards      int    `json:"shards,omitempty"`
+	InventoryID string `json:"inventory_id,omitempty"`
+	Inventory   string `json:"inventory,omitempty"` // a path, if there is no id
+	// InventoryQuery selects the hosts of each run when it is launched; see Spec of package runs.
+	InventoryQuery string    `json:"inventory_query,omitempty"`
+	ProjectID      string    `json:"project_id,omitempty"`
+	ExtraVars      runs.Vars `json:"extra_vars,omitempty"`
 	runs.Controls
 	TimeoutSeconds int                 `json:"timeout,omitempty"` // 0 means the server's default; a launch cannot raise it
 	Notifications  []runs.Notification `json:"notifications,omitempty"`
@@ -132,6 +134,8 @@ type Launch struct {
 	SystemVars runs.Vars
 	// RequireApproval holds the run of a template that does not hold it itself.
 	RequireApproval bool
+	// DryRunOnly makes it a dry run, whatever the template says and allows. Only the application sets it.
+	DryRunOnly bool
 	// Locks are names of locks that the run takes beside those of the template. Only the application sets them.
 	Locks []string
 	// Source is the origin of the launch, FromTemplate if empty. By is the id of the schedule or trigger that launches.

@@ -107,6 +107,7 @@ const (
 	TopicWorker  = "worker"  // a worker's token was revoked
 	TopicWindow  = "window"  // windows were changed
 	TopicSlots   = "slots"   // runs may wait for slots that are free
+	TopicFacts   = "facts"   // facts were gathered
 	TopicRefresh = "refresh" // an executor is to refresh a source, or has; the payload is the source's id
 )
 

@@ -42,8 +42,12 @@ func Matrix() []Rule {
 		{ViaRole, Viewer, "audit", "verify"}, // also the bundle; private values need the right to read the trail
 		{ViaRole, Viewer, "policy", "read"},
 		{ViaRole, Viewer, "window", "read"},
+		{ViaRole, Viewer, "estate", "read"}, // what comes of runs that the account may read
+		{ViaRole, Viewer, "drift", "read"},
 		{ViaRole, Viewer, "catalog", "read"},   // each object is decided by itself
 		{ViaRole, Viewer, "catalog", "launch"}, // of a template that the account may use
+		{ViaRole, Operator, "drift", "reconcile"},
+		{ViaRole, Operator, "drift", "write"}, // rules that ignore drift
 		{ViaRole, Operator, "catalog", "write"},
 		{ViaRole, Operator, "run", "submit"},
 		{ViaRole, Operator, "run", "control"},

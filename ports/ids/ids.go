@@ -24,6 +24,8 @@ const (
 	Grant          Prefix = "grt_"
 	Policy         Prefix = "pol_"
 	Window         Prefix = "win_"
+	Finding        Prefix = "drf_"
+	DriftIgnore    Prefix = "dig_"
 	Worker         Prefix = "wkr_"
 	WorkerToken    Prefix = "wkt_"
 	Audit          Prefix = "aud_"
@@ -105,6 +107,8 @@ func KindOf(id string) string {
 		return "policy"
 	case Window:
 		return "window"
+	case DriftIgnore:
+		return "drift_ignore"
 	case Worker:
 		return "worker"
 	case WorkerToken:

@@ -53,6 +53,8 @@ type Event string
 const (
 	Finished Event = "run.finished"
 	Held     Event = "run.held"
+	// DriftFound is that a dry run found drift that was not known.
+	DriftFound Event = "drift.found"
 )
 
 // Wants reports whether a target receives an event of a run, and otherwise the reason in a few words. A target with

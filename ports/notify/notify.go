@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret"
@@ -28,6 +29,10 @@ type Message struct {
 	Event    Event
 	Run      *runs.Run       // values of variables may be secret, and channels do not send them
 	Record   json.RawMessage // the run in the form of the API, with every value of extra_vars redacted
+	// Drift is what DriftFound is about, nil for other events. Link is the address of the page about it, empty if the
+	// server's own address is not known.
+	Drift *estate.DriftFound
+	Link  string
 }
 
 // Channel delivers messages of one kind, from many goroutines. Its errors contain no secret of the target or of the
@@ -105,11 +110,14 @@ const (
 
 // Delivery is the notification of one target about one event of a run, sent or not.
 type Delivery struct {
-	ID        string // nty_...
-	RunID     string
-	Event     Event
+	ID    string // nty_...
+	RunID string // of a top-level run, or of a step that is held
+	Event Event
+	// Cause tells apart what happens to a run several times: the id of the message of DriftFound, empty otherwise.
+	Cause     string
+	Drift     *estate.DriftFound // nil for other events
 	Origin    Origin
-	Position  int               // of the target within its origin; an event of a run is sent to a position once
+	Position  int               // of the target within its origin; it gets an event of a run with a cause once
 	Kind      string            // or the name of an extension's notifier
 	Target    runs.Notification // masked; zero for an extension's notifier. Ref is kept for targets of runs
 	Digest    string            // identifies a target of the server among its flags; empty for others
@@ -142,8 +150,8 @@ type Reader interface {
 
 // Store stores deliveries and sealed targets. Writes join the unit of ctx. Times come from the store's own clock.
 type Store interface {
-	// InsertDeliveries stores the deliveries that do not exist yet, by run, event, origin and position, and returns
-	// the number of new ones. It skips deliveries of a deleted run.
+	// InsertDeliveries stores the deliveries that do not exist yet, by run, event, cause, origin and position, and
+	// returns the number of new ones. It skips deliveries of a deleted run.
 	InsertDeliveries(ctx context.Context, list []Delivery) (int, error)
 	ListDeliveries(ctx context.Context, runID string, w page.Window) ([]Delivery, int, error)
 	// TakeDeliveries returns at most limit pending deliveries that are due, the longest due first. It counts a try of

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -71,10 +72,11 @@ const (
 	InventoryPart  = "inventory"
 	HostsPart      = "hosts"
 	CredentialPart = "credential"
+	DriftPart      = "drift"
 )
 
 // Parts are what a run would execute, as values that change with it, by name: "request", "inventory <id>",
-// "hosts <id> <limit>" and "credential <id>".
+// "hosts <id> <limit>" and "credential <id>"; and "drift <target>", the findings that it would repair.
 type Parts map[string]string
 
 // Digest returns the SHA-256 of the parts, in hex.
@@ -86,7 +88,7 @@ func (p Parts) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Changed returns the kinds of the parts that differ from others, sorted: "credential", "hosts", "inventory".
+// Changed returns the kinds of the parts that differ from others, sorted: "credential", "drift", "hosts", "inventory".
 func (p Parts) Changed(others Parts) []string {
 	var out []string
 	for _, side := range []Parts{p, others} {
@@ -99,6 +101,12 @@ func (p Parts) Changed(others Parts) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// Repairs tells which findings a run was made to repair.
+type Repairs interface {
+	// Repairs returns the ids of those that are still there.
+	Repairs(ctx context.Context, runID string) ([]string, error)
 }
 
 // Approvals are what holds a run, and who has approved it. A run goes on when each hold has what it needs.

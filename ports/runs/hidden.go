@@ -77,6 +77,7 @@ func (r *Run) MapTexts(f func(string) string) *Run {
 	s := &out.Spec
 	s.Playbook, s.Command, s.Inventory, s.Env = f(s.Playbook), f(s.Command), f(s.Inventory), mapTexts(s.Env, f)
 	s.Limit, s.Tags, s.SkipTags = f(s.Limit), mapList(s.Tags, f), mapList(s.SkipTags, f)
+	s.InventoryQuery = f(s.InventoryQuery)
 	s.Locks = mapList(s.Locks, f)
 	out.Warnings = slices.Clone(r.Warnings)
 	for i := range out.Warnings {
@@ -105,7 +106,7 @@ func (g *Graph) mapTexts(f func(string) string) *Graph {
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		s.Playbook, s.Command, s.Limit = f(s.Playbook), f(s.Command), f(s.Limit)
-		s.Tags, s.SkipTags = mapList(s.Tags, f), mapList(s.SkipTags, f)
+		s.Tags, s.SkipTags, s.InventoryQuery = mapList(s.Tags, f), mapList(s.SkipTags, f), f(s.InventoryQuery)
 		s.ExtraVars, s.Answers, s.Outputs = s.ExtraVars.mapTexts(f), s.Answers.mapTexts(f), s.Outputs.mapTexts(f)
 		if s.Preset != nil {
 			x := *s.Preset

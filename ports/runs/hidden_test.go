@@ -26,11 +26,13 @@ func full() *runs.Run {
 		ID: "run_1", Name: canary, Change: "c " + canary, Error: canary + "!", Labels: texts(), Vars: vars(),
 		Outputs: vars(), Warnings: []runs.Warning{{Code: "w", Message: canary}},
 		Decision: &runs.Decision{By: actor.Actor{Name: "ada"}, At: time.Unix(1, 0), Reason: canary},
-		Spec: runs.Spec{Tool: "bash", Playbook: canary, Command: "echo " + canary, Inventory: canary, Env: texts(),
+		Spec: runs.Spec{Tool: "bash", Playbook: canary, Command: "echo " + canary, Inventory: canary,
+			InventoryQuery: canary, Env: texts(),
 			Controls: runs.Controls{Limit: canary, Tags: []string{"t", canary}, SkipTags: []string{canary}},
 			Locks:    []string{"db", canary}},
 		Graph: &runs.Graph{Vars: vars(), Steps: []runs.StepState{{Outputs: vars(), StepSpec: runs.StepSpec{
-			Name: "one", Playbook: canary, Command: canary, ExtraVars: vars(), Limit: canary, Tags: []string{canary},
+			Name: "one", Playbook: canary, Command: canary, ExtraVars: vars(), Limit: canary,
+			InventoryQuery: canary, Tags: []string{canary},
 			SkipTags: []string{canary}, Answers: vars(), Preset: &runs.Preset{Inventory: canary},
 		}}}},
 	}
@@ -75,7 +77,8 @@ func TestEveryTextIsCovered(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	for _, other := range []string{
-		"ID", "Kind", "Status", "Origin", "Actor", "Commit", "ParentID", "StepName", "Lineage", "Approvals.Holds", "Risk",
+		"ID", "Kind", "Status", "Origin", "Actor", "Commit", "Repairs",
+		"ParentID", "StepName", "Lineage", "Approvals.Holds", "Risk",
 		"Worker",
 		"Approvals.Given.By",
 		"Isolation", "LogSHA256", "Hidden", "Objects", "ShardHosts", "Hosts", "ToolVersion", "AcceptedHostKeys", "Spec.Tool",
@@ -84,6 +87,7 @@ func TestEveryTextIsCovered(t *testing.T) {
 		"Spec.Queue", "Spec.Notifications", "Spec.LimitHosts",
 		"Decision.By", "Decision.Verdict", "Warnings.Code", "Graph.Templated", "Graph.Steps.Name", "Graph.Steps.Tool",
 		"Graph.Steps.DependsOn", "Graph.Steps.Templated", "Graph.Steps.CredentialIDs", "Graph.Steps.InventoryID",
+		"Graph.Steps.LimitHosts",
 		"Graph.Steps.Queue", "Graph.Steps.Status", "Graph.Steps.RunID", "Graph.Steps.On", "Graph.Steps.ProjectID",
 		"Graph.Steps.Commit", "Graph.Steps.TemplateID", "Graph.Steps.Preset.IsolationProfile", "Graph.Steps.Preset.Closed",
 	} {

@@ -29,6 +29,11 @@ const (
 
 // Event is one structured event of a run. Seq starts at 1 and has no gaps. Empty members are absent. The JSON form is
 // stored and served.
+//
+// Action, Path, Role, Handler and CheckMode are of a task that begins: its module, its file and line in the project,
+// its role, whether it is a handler, and whether it only tells what it would change. Resource is what a changed result
+// or item of a dry run is about: the module and a path or a name. Notified are the handlers that a result notified
+// first.
 type Event struct {
 	Seq        int64           `json:"seq"`
 	At         time.Time       `json:"at"`
@@ -52,12 +57,32 @@ type Event struct {
 	From       Status          `json:"from,omitempty"`
 	To         Status          `json:"to,omitempty"`
 	Truncated  bool            `json:"truncated,omitempty"`
+	Action     string          `json:"action,omitempty"`
+	Path       string          `json:"path,omitempty"`
+	Role       string          `json:"role,omitempty"`
+	Handler    bool            `json:"handler,omitempty"`
+	CheckMode  bool            `json:"check_mode,omitempty"`
+	Resource   string          `json:"resource,omitempty"`
+	Notified   []string        `json:"notified,omitempty"`
 }
 
 // StatusEvent returns the event of a transition of r at a time. r is the record after it, which counts the event.
 func StatusEvent(r *Run, from Status, at time.Time) Event {
 	return Event{Seq: r.EventCount, At: at.UTC().Truncate(time.Microsecond), Type: EventStatus, From: from, To: r.Status}
 }
+
+// Texts returns the places of the event's texts, apart from those inside of its documents.
+func (e *Event) Texts() []*string {
+	out := []*string{&e.Play, &e.Task, &e.TaskID, &e.Host, &e.Item, &e.Message, &e.Stdout, &e.Stderr, &e.Action, &e.Path,
+		&e.Role, &e.Resource}
+	for i := range e.Notified {
+		out = append(out, &e.Notified[i])
+	}
+	return out
+}
+
+// MaxNotified bounds the handlers that an event names.
+const MaxNotified = 64
 
 // HostStats is one host's line of the tool's recap: the members of an EventStats's Stats object, by host.
 type HostStats struct {

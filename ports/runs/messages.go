@@ -40,3 +40,12 @@ type Finished struct {
 func (Finished) EventName() string { return "runs.run_finished" }
 
 func (Finished) EventVersion() int { return 1 }
+
+// Reported is the event that a run without children ended for which results of hosts are stored.
+type Reported struct {
+	RunID string `json:"run_id"`
+}
+
+func (Reported) EventName() string { return "runs.run_reported" }
+
+func (Reported) EventVersion() int { return 1 }

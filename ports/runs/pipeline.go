@@ -25,7 +25,10 @@ type StepSpec struct {
 	// pipeline they include those of the inventory.
 	CredentialIDs []string `json:"credential_ids,omitzero"`
 	InventoryID   string   `json:"inventory_id,omitempty"`
-	Queue         string   `json:"queue,omitempty"`
+	// InventoryQuery selects LimitHosts when the pipeline is submitted; see Spec.
+	InventoryQuery string   `json:"inventory_query,omitempty"`
+	LimitHosts     []string `json:"limit_hosts,omitempty"`
+	Queue          string   `json:"queue,omitempty"`
 	// On says after which ends of its dependencies the step starts; empty is OnSuccess.
 	On string `json:"on,omitempty"`
 	// ProjectID is the step's own, empty for that of the pipeline. Commit is pinned when the pipeline is stored.
@@ -70,6 +73,7 @@ func (s *StepSpec) Of(p *Spec) Spec {
 	out := Spec{
 		Tool: cmp.Or(s.Tool, Ansible), Playbook: s.Playbook, Command: s.Command,
 		InventoryID: s.InventoryID, ProjectID: s.ProjectID, TemplateID: cmp.Or(s.TemplateID, p.TemplateID),
+		InventoryQuery: s.InventoryQuery, LimitHosts: s.LimitHosts,
 		Controls: Controls{Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags},
 		DryRun:   p.DryRun, TimeoutSeconds: cmp.Or(s.TimeoutSeconds, p.TimeoutSeconds), Env: p.Env,
 		CredentialIDs: s.CredentialIDs, Queue: cmp.Or(s.Queue, p.Queue, DefaultQueue), Priority: p.Priority,

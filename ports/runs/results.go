@@ -1,9 +1,6 @@
 package runs
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // Outcome is the result on one host. Summaries compare outcomes by their order, the worst last.
 type Outcome string
@@ -20,6 +17,12 @@ const (
 	// HostIncomplete is a host that had begun but not finished when the run was cut short.
 	HostIncomplete Outcome = "incomplete"
 )
+
+// Outcomes returns every outcome in that order.
+func Outcomes() []Outcome {
+	return []Outcome{HostSkipped, HostOK, HostChanged, HostIgnored, HostRescued, HostFailed, HostUnreachable,
+		HostIncomplete}
+}
 
 // HostSummary counts the results of one run on one host; the counts are those of the tool's recap.
 type HostSummary struct {
@@ -52,11 +55,4 @@ type TaskSummary struct {
 	Duration time.Duration // from the task's start to its last result
 	Mean     time.Duration // over the hosts
 	Max      time.Duration
-}
-
-// HostFacts is one host's gathered facts as one JSON object.
-type HostFacts struct {
-	Host       string
-	GatheredAt time.Time
-	Facts      json.RawMessage
 }

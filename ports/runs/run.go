@@ -125,8 +125,11 @@ type Spec struct {
 	// IsolationProfile is what the run may do on its executor, which has to allow it; empty leaves it to the executor.
 	// Only templates set it.
 	IsolationProfile string `json:"isolation_profile,omitempty"`
-	// LimitHosts are the plain host names to which a shard or a relaunch is limited, in addition to Limit. Nil is no
-	// further limit. It is never an empty list, since an empty limit would mean every host.
+	// InventoryQuery selects LimitHosts by their facts when the run is submitted, and InventoryID if that is empty; see
+	// HostQueries of package estate. A run that is made from this one keeps both.
+	InventoryQuery string `json:"inventory_query,omitempty"`
+	// LimitHosts are the plain host names to which a shard, a relaunch or a query is limited, in addition to Limit. Nil is
+	// no further limit. It is never an empty list, since an empty limit would mean every host.
 	LimitHosts []string `json:"limit_hosts,omitempty"`
 }
 
@@ -301,6 +304,8 @@ type Run struct {
 	// executed. Slotted means that a run without a parent has slots or waits for some; see SlotKey.
 	Gated   bool
 	Slotted bool
+	// Repairs are the findings that a new run is made to repair. They are not read again; see the interface Repairs.
+	Repairs []string
 	// Wait is what the windows say about a new run. It is not read again; see WaitStore.
 	Wait *Wait
 

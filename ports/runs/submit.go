@@ -44,6 +44,23 @@ type Controller interface {
 	Preview(ctx context.Context, id string) (preview *Run, again bool, err error)
 }
 
+// Reconciliation asks for a run that repairs what dry runs found on a host. Then is called in the unit that stores the
+// run, whose error undoes it.
+type Reconciliation struct {
+	Host     string
+	SourceID string   // the target
+	Findings []string // the ids of what it repairs, to which its approval is bound
+	Then     func(ctx context.Context, r *Run) error
+}
+
+// Reconciler makes runs from dry runs.
+type Reconciler interface {
+	// Reconcile makes a run with the settings of a dry run that executes on one host and is always held. It returns
+	// RunNotFound for an unknown run and for one that the caller may not read, UseRequired if the caller may not use all
+	// objects that it names, and the faults of Submitter.
+	Reconcile(ctx context.Context, id string, r Reconciliation) (*Run, error)
+}
+
 // DecisionInput is what an approver says about a held run. Digest is that of what the approver saw, empty for whatever
 // the run was held with. OverrideWindows lets the run start whatever windows say.
 type DecisionInput struct {

@@ -34,6 +34,8 @@ type Target struct {
 	Pipeline   *runs.PipelineSubmission `json:"pipeline,omitempty"`
 	// RequireApproval holds the runs of the schedule, whatever the target says.
 	RequireApproval bool `json:"require_approval,omitempty"`
+	// DryRun makes dry runs of all runs of the schedule, whatever the target says.
+	DryRun bool `json:"dry_run,omitempty"`
 }
 
 // Overlap is what a schedule does when it is due and its last run is unfinished, which a held run is too.

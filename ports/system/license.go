@@ -31,6 +31,7 @@ func LicensedFeatures() map[string]Tier {
 	return map[string]Tier{
 		"change_register": Team, "policies_up_to_five": Pro, "policies_unlimited": Team, "policy_deny": Team,
 		"policy_risk": Team, "policy_actors": Team, "policy_distinct_approver": Team,
+		"drift_reconcile": Team,
 	}
 }
 

@@ -1,53 +1,15 @@
 package audit
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/proof/receipt"
 )
-
-// whole answers with bytes and the given headers, which come in pairs.
-func whole(body []byte, header ...string) *httpapi.StreamOutput {
-	return &httpapi.StreamOutput{Body: func(hctx huma.Context) {
-		_, w := humago.Unwrap(hctx)
-		for i := 0; i+1 < len(header); i += 2 {
-			w.Header().Set(header[i], header[i+1])
-		}
-		w.WriteHeader(http.StatusOK)
-		_, _ = w.Write(body)
-	}}
-}
-
-// page answers with a document for people.
-func page(body []byte, name string) *httpapi.StreamOutput {
-	return whole(body, "Content-Type", "text/html; charset=utf-8", "Content-Security-Policy", policy(body),
-		"Content-Disposition", `inline; filename="`+name+`"`)
-}
-
-// policy forbids a document everything except the style in its head, which is identified by its hash. The document is
-// shown in a sandbox, so that injected markup cannot act for the reader.
-func policy(doc []byte) string {
-	style := "'none'"
-	head, _, _ := bytes.Cut(doc, []byte("</head>"))
-	if _, rest, ok := bytes.Cut(head, []byte("<style>")); ok {
-		if css, _, ok := bytes.Cut(rest, []byte("</style>")); ok {
-			sum := sha256.Sum256(css)
-			style = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-		}
-	}
-	return "default-src 'none'; style-src " + style +
-		"; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
-}
 
 // ReceiptInput selects a receipt of a run.
 type ReceiptInput struct {
@@ -88,7 +50,7 @@ func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*httpapi.Stre
 	if err != nil {
 		return nil, err
 	}
-	return whole(got.Body, "Content-Type", receipt.MediaType, "Service-Key-Id", got.KeyID,
+	return httpapi.Whole(got.Body, "Content-Type", receipt.MediaType, "Service-Key-Id", got.KeyID,
 		"Content-Disposition", attachment(id+".receipt.json")), nil
 }
 
@@ -108,9 +70,9 @@ func (h *handlers) evidence(ctx context.Context, in *EvidenceInput) (*httpapi.St
 	case err != nil:
 		return nil, err
 	case in.Format == "json":
-		return whole(e.JSON, "Content-Type", "application/json"), nil
+		return httpapi.Whole(e.JSON, "Content-Type", "application/json"), nil
 	}
-	return page(e.HTML, run.ID+"-evidence.html"), nil
+	return httpapi.Page(e.HTML, run.ID+"-evidence.html"), nil
 }
 
 // RegisterInput selects a period.
@@ -141,5 +103,5 @@ func (h *handlers) register(ctx context.Context, in *RegisterInput) (*httpapi.St
 	if err != nil {
 		return nil, err
 	}
-	return page(html, "change-register.html"), nil
+	return httpapi.Page(html, "change-register.html"), nil
 }

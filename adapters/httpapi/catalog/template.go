@@ -42,7 +42,7 @@ func (b *TemplateFields) template() catalog.Template {
 		Record: object.Record{Name: b.Name, Org: b.Org},
 		TemplateSpec: catalog.TemplateSpec{
 			Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, Shards: s.Shards, InventoryID: s.InventoryID,
-			Inventory: s.Inventory,
+			Inventory: s.Inventory, InventoryQuery: s.InventoryQuery,
 			ProjectID: s.ProjectID, ExtraVars: b.ExtraVars, Controls: s.Controls, TimeoutSeconds: s.TimeoutSeconds,
 			Notifications: s.Notifications,
 			Survey:        json.RawMessage(b.Survey), Steps: httpapi.Steps(b.Steps), CredentialIDs: s.CredentialIDs,
@@ -60,7 +60,7 @@ func fieldsOf(t catalog.Template) TemplateFields {
 	b := TemplateFields{
 		Name: t.Name, Settings: httpapi.ShowSettings(&runs.Spec{
 			Tool: t.Tool, Playbook: t.Playbook, Command: t.Command, Shards: t.Shards, InventoryID: t.InventoryID,
-			Inventory: t.Inventory,
+			Inventory: t.Inventory, InventoryQuery: t.InventoryQuery,
 			ProjectID: t.ProjectID, Controls: t.Controls, TimeoutSeconds: t.TimeoutSeconds, Notifications: t.Notifications,
 			CredentialIDs: t.CredentialIDs, Queue: t.Queue, DryRun: t.DryRun, FailOn: t.FailOn,
 			Locks: t.Locks, ExclusiveHosts: t.ExclusiveHosts,

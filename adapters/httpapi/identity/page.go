@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"html/template"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
@@ -37,7 +35,7 @@ type failure struct{ Text, RequestID string }
 
 // fail answers a browser with a page and a program with a problem. The cause is only logged.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
-	if accepts(r, "application/json") || !accepts(r, "text/html") {
+	if httpapi.Accepts(r, "application/json") || !httpapi.Accepts(r, "text/html") {
 		httpapi.WriteError(w, r, err)
 		return
 	}
@@ -50,30 +48,4 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(b.Bytes())
-}
-
-// accepts reports whether the request accepts a media type by name. Wildcards do not count, because all clients send
-// them.
-func accepts(r *http.Request, media string) bool {
-	for _, part := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		name, params, _ := strings.Cut(part, ";")
-		if strings.EqualFold(strings.TrimSpace(name), media) && weight(params) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// weight returns the parameter q, 1 if it is absent or invalid.
-func weight(params string) float64 {
-	for _, p := range strings.Split(params, ";") {
-		name, value, ok := strings.Cut(p, "=")
-		if !ok || !strings.EqualFold(strings.TrimSpace(name), "q") {
-			continue
-		}
-		if q, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
-			return q
-		}
-	}
-	return 1
 }

@@ -106,7 +106,7 @@ func (h *handlers) complete(
 		switch {
 		case err != nil:
 			fail(w, r, err)
-		case accepts(r, "application/json"):
+		case httpapi.Accepts(r, "application/json"):
 			if drop := httpapi.DropSession(ctx); drop != "" {
 				w.Header().Add("Set-Cookie", drop)
 			}
@@ -125,7 +125,7 @@ func (h *handlers) admit(
 	switch {
 	case !h.Providers.ready(p):
 		return identity.Session{}, disabled()
-	case !accepts(r, "application/json") && !httpapi.CookiesAllowed(r.Context()):
+	case !httpapi.Accepts(r, "application/json") && !httpapi.CookiesAllowed(r.Context()):
 		return identity.Session{}, insecure()
 	}
 	answer, err := read(r)

@@ -13,7 +13,7 @@ import (
 // NotificationBody is the notification of one target about one event of a run, sent or not.
 type NotificationBody struct {
 	ID        string     `json:"id"`
-	Event     string     `json:"event" enum:"run.finished,run.held"`
+	Event     string     `json:"event" enum:"run.finished,run.held,drift.found"`
 	Origin    string     `json:"origin" enum:"run,server,extension" doc:"Whether the run names the target, a flag of the server does, or it is a notifier of an extension."`
 	Kind      string     `json:"kind" doc:"The kind of the target, or the name of an extension's notifier."`
 	Target    string     `json:"target,omitempty" doc:"The address, masked after its host, or the recipients; a mask if there is only a key."`
@@ -46,8 +46,8 @@ func New(reader notify.Reader) httpapi.Routes {
 		httpapi.HandleList(r, httpapi.Route{
 			Method: http.MethodGet, Path: "/v1/runs/{id}/notifications", ID: "list-run-notifications", Tag: "notify",
 			Summary: "List a run's notifications and their results",
-			Description: "There is a row for each target and event. One that does not hear of the event is skipped at once; " +
-				"the others are tried up to three times.",
+			Description: "There is a row for each target and event; drift.found may happen several times. One that does not " +
+				"hear of the event is skipped at once; the others are tried up to three times.",
 			Access: httpapi.Needs("run", "read"), Status: http.StatusOK, Errors: []int{http.StatusNotFound},
 		}, list, body, func(ctx context.Context, in *ListInput) ([]notify.Delivery, int, error) {
 			return reader.List(ctx, in.ID, in.Page())

@@ -19,7 +19,7 @@ func TestNoSecretIsEchoed(t *testing.T) {
 	f := setup(t)
 	var bodies []string
 	for _, member := range []string{
-		"name", "cron", "timezone", "enabled", "overlap", "template_id", "answers", "run", "pipeline", "org_id",
+		"name", "cron", "timezone", "enabled", "overlap", "template_id", "answers", "run", "pipeline", "dry_run", "org_id",
 		"require_signature", "branch", "events", "token",
 		"signing_secret",
 	} {

@@ -69,6 +69,10 @@ func TestCreateSchedule(t *testing.T) {
 	if s := f.kept(); !s.Enabled || s.Timezone != "" || s.Overlap != "" {
 		t.Errorf("defaults: %v", s)
 	}
+	f.Call("POST", "/v1/schedules", "operator", `{"name":"a","cron":"@daily","template_id":"t","dry_run":true}`)
+	if s := f.kept(); !s.Target.DryRun {
+		t.Errorf("no dry run: %v", s)
+	}
 	for _, overlap := range []string{"skip", "queue", "allow"} {
 		f.Call("POST", "/v1/schedules", "operator",
 			`{"name":"a","cron":"@daily","template_id":"t","overlap":"`+overlap+`"}`)
@@ -93,6 +97,7 @@ func TestBadSchedules(t *testing.T) {
 		`{"name":"a","cron":"@daily","pipeline":{}}`:                                  "pipeline.steps",
 		`{"name":"a","cron":"@daily","template_id":"t","answers":[]}`:                 "answers",
 		`{"name":"a","cron":"@daily","template_id":"t","enabled":"yes"}`:              "enabled",
+		`{"name":"a","cron":"@daily","template_id":"t","dry_run":"yes"}`:              "dry_run",
 		`{"name":"a","cron":"@daily","template_id":"t","overlap":"wait"}`:             "overlap",
 		`{"name":"a","cron":"@daily","template_id":"t","overlap":true}`:               "overlap",
 		`{"name":"a","cron":"@daily","run":{"locks":"db"}}`:                           "run.locks",
@@ -131,6 +136,9 @@ func TestReadSchedules(t *testing.T) {
 	a := f.Call("GET", "/v1/schedules/known", "viewer", "").Is(200, scheduleHead+`"run":`+runJSON+`,`+scheduleTail)
 	b := f.Call("GET", "/v1/schedules", "viewer", "").
 		Is(200, `{"schedules":[`+scheduleHead+`"run":`+runJSON+`,`+scheduleTail+`],"count":1,"total":7,"limit":1000}`)
+	f.fake.target = scheduling.Target{TemplateID: "tpl_1", DryRun: true}
+	f.Call("GET", "/v1/schedules/known", "viewer", "").
+		Is(200, scheduleHead+`"template_id":"tpl_1","dry_run":true,`+scheduleTail)
 	s := stored()
 	f.fake.target = scheduling.Target{Pipeline: &runs.PipelineSubmission{
 		Name: "p", Inventory: "hosts", Steps: []runs.StepSpec{{Name: "s", Tool: "bash", Command: "x", Retries: 1,

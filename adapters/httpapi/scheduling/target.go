@@ -19,6 +19,7 @@ type TargetBody struct {
 	Pipeline   *httpapi.RunsPipelineBody `json:"pipeline,omitempty" doc:"A pipeline as POST /v1/pipelines takes it."`
 
 	RequireApproval bool `json:"require_approval,omitempty" doc:"It holds every run of the schedule."`
+	DryRun          bool `json:"dry_run,omitempty" doc:"It makes every run of the schedule a dry run, whatever its target says."`
 }
 
 // target returns the target. The body must hold exactly one of the three.
@@ -40,7 +41,8 @@ func (b *TargetBody) target() (scheduling.Target, error) {
 	if err != nil {
 		return scheduling.Target{}, err
 	}
-	t := scheduling.Target{TemplateID: b.TemplateID, Answers: answers, RequireApproval: b.RequireApproval}
+	t := scheduling.Target{TemplateID: b.TemplateID, Answers: answers, RequireApproval: b.RequireApproval,
+		DryRun: b.DryRun}
 	if b.Run != nil {
 		s := b.Run.Submission()
 		t.Run = &s
@@ -58,7 +60,8 @@ func targetBody(t scheduling.Target) (TargetBody, error) {
 	if err != nil {
 		return TargetBody{}, err
 	}
-	b := TargetBody{TemplateID: t.TemplateID, Answers: raw.Redact(), RequireApproval: t.RequireApproval}
+	b := TargetBody{TemplateID: t.TemplateID, Answers: raw.Redact(), RequireApproval: t.RequireApproval,
+		DryRun: t.DryRun}
 	if t.Run != nil {
 		s := httpapi.RedactedSubmission(t.Run)
 		b.Run = &s

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
@@ -42,6 +43,8 @@ type deliveryColumns struct {
 	ID        string `bun:",pk"`
 	RunID     string
 	Event     notify.Event
+	Cause     string
+	Drift     *estate.DriftFound
 	Origin    notify.Origin
 	Position  int
 	Kind      string
@@ -92,7 +95,7 @@ func (s *Store) InsertDeliveries(ctx context.Context, list []notify.Delivery) (f
 		}
 		for part := range slices.Chunk(rows, rowsPerInsert) {
 			n, err := db.Modify(ctx, q.NewInsert().Model(&part).
-				On("CONFLICT (run_id, event, origin, position) DO NOTHING").Returning("NULL"))
+				On("CONFLICT (run_id, event, cause, origin, position) DO NOTHING").Returning("NULL"))
 			if err != nil {
 				return err
 			}

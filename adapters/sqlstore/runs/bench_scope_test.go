@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/writ-automation/writ/adapters/sqlstore/visible/scopes"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/runs"
@@ -96,7 +97,7 @@ func BenchmarkListManyScopes(b *testing.B) {
 	s := open(b, "scopes5000", size(b), 100, func(i int, r *runs.Run) {
 		k := i * 7 % 5000
 		r.Objects = []string{fmt.Sprintf("tpl_%04d", k), fmt.Sprintf("prj_%03d", k%100), fmt.Sprintf("inv_%03d", k%300),
-			defaultObject}
+			scopes.DefaultObject}
 		slices.Sort(r.Objects)
 	})
 	hide(b, s, "tpl_0077")

@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	"github.com/writ-automation/writ/adapters/sqlstore/visible/scopes"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/runs"
@@ -147,7 +148,7 @@ func seedRun(i int, pending bool) *runs.Run {
 		Spec: runs.Spec{Tool: tools[i%len(tools)], Playbook: fmt.Sprintf("playbooks/site%d.yml", i%300),
 			InventoryID: "inv_01jabc", ProjectID: "prj_01jabc", Queue: "default"},
 		// Most runs name no object with grants.
-		Objects:   []string{defaultObject},
+		Objects:   []string{scopes.DefaultObject},
 		Labels:    map[string]string{"env": []string{"prod", "stage"}[i%2], "site": sites[i%len(sites)]},
 		Origin:    runs.Origin{Source: runs.FromSchedule, SourceID: fmt.Sprintf("sch_%03d", i%300)},
 		Lineage:   fmt.Sprintf("sch_%03d", i%300),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -214,4 +215,34 @@ func BenchmarkEvents(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkChanges lists the changes of runs of which one in a hundred names one. Ten runs are a change.
+func BenchmarkChanges(b *testing.B) {
+	s := open(b, "changes", size(b), 100, func(i int, r *runs.Run) {
+		if r.Change = ""; i%100 == 7 {
+			r.Change = fmt.Sprintf("CHG-%d", i/1000)
+		}
+	}, spread(10))
+	hide(b, s, access.Queue("q003"))
+	for _, reader := range []struct {
+		name  string
+		scope access.Scope
+	}{{"All", access.Everything()}, {"scoped", access.Scope{Subjects: []string{"user:usr_1", "team:team_1"}}}} {
+		b.Run(reader.name, func(b *testing.B) {
+			measure(b, func() {
+				list, err := s.ChangeRuns(b.Context(), "", estate.MaxScanned+1, reader.scope)
+				if err != nil || len(list) == 0 {
+					b.Fatal(len(list), err)
+				}
+				lists := make([][]int64, 100)
+				for i := range min(len(list), 1000) {
+					lists[i/10] = append(lists[i/10], list[i].Seq)
+				}
+				if _, err := s.Touched(b.Context(), lists); err != nil {
+					b.Fatal(err)
+				}
+			})
+		})
+	}
 }

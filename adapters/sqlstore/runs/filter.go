@@ -51,10 +51,15 @@ func column[T ~string](name string, values []T, present bool) term {
 	return t
 }
 
-// shown leaves the runs out that hide the text which the term looks for. The list of hidden texts is of digests alone,
-// and of the one word that hides all.
+// showing leaves the runs out that hide a text. The list of hidden texts is of digests alone, and of the one word that
+// hides all.
+func showing(text string) sqlText {
+	return sqlOf("(r.hidden IS NULL OR r.hidden NOT LIKE ? AND r.hidden NOT LIKE '%*%')", "%"+runs.TextDigest(text)+"%")
+}
+
+// shown leaves the runs out that hide the text which the term looks for.
 func shown(t term, text string) term {
-	c := sqlOf("(r.hidden IS NULL OR r.hidden NOT LIKE ? AND r.hidden NOT LIKE '%*%')", "%"+runs.TextDigest(text)+"%")
+	c := showing(text)
 	for i := range t.branches {
 		t.branches[i].where = append(t.branches[i].where, c)
 	}

@@ -93,7 +93,7 @@ func rest(spec runs.Spec) (runs.Spec, bool) {
 	return spec, !plain || spec.InventoryID != "" || spec.Inventory != "" || spec.ProjectID != "" || spec.DryRun ||
 		spec.Shards != 0 || spec.TimeoutSeconds != 0 ||
 		len(spec.CredentialIDs)+len(spec.Notifications)+len(spec.Templated)+len(spec.FailOn)+len(spec.Locks) > 0 ||
-		spec.RequireApproval || spec.ExclusiveHosts || spec.TemplateID != ""
+		spec.RequireApproval || spec.ExclusiveHosts || spec.TemplateID != "" || spec.InventoryQuery != ""
 }
 
 // putDocument adds one document to those of a run.

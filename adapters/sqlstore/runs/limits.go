@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/writ-automation/writ/adapters/sqlstore/visible/scopes"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
@@ -88,7 +89,7 @@ func (s *Store) backfill(ctx context.Context, q bun.IDB, key, object string) err
 	const holds = "EXISTS (SELECT 1 FROM run_slots AS h WHERE h.run_seq = runs.seq AND h.state = 2)"
 	which, args := "parent_id IS NULL AND status IN ('pending', 'running') AND (scope_id IN (SELECT scope_id "+
 		"FROM run_scope_objects WHERE object = ?)", []any{object}
-	if object == defaultObject {
+	if object == scopes.DefaultObject {
 		which += " OR scope_id IS NULL"
 	}
 	which += ")"

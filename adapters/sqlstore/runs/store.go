@@ -10,7 +10,9 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/adapters/sqlstore/pack"
+	"github.com/writ-automation/writ/adapters/sqlstore/visible/scopes"
 	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -20,7 +22,7 @@ type Store struct {
 	dialect db.Dialect
 	codec   *pack.Codec
 	ended   *endedRuns
-	scopes  *scopes
+	scopes  *scopes.Scopes
 	models  *models
 	gated   *sync.Map // the queues whose last claimed run needed slots
 	slot    int       // of the counters
@@ -39,11 +41,14 @@ var (
 	_ runs.Purger       = (*Store)(nil)
 	_ runs.SlotStore    = (*Store)(nil)
 	_ runs.WaitStore    = (*Store)(nil)
+	_ runs.FactQueue    = (*Store)(nil)
+
+	_ estate.ChangeStore = (*Store)(nil)
 )
 
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store {
-	return &Store{d: d, dialect: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(),
+	return &Store{d: d, dialect: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: scopes.New(),
 		models: newModels(d), gated: &sync.Map{}, slot: rand.IntN(countSlots), cap: runs.TotalCap}
 }
 

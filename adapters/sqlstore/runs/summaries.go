@@ -73,16 +73,6 @@ type taskColumns struct {
 	Max      time.Duration `bun:"-"`
 }
 
-type factRow struct {
-	bun.BaseModel `bun:"table:run_facts,alias:f"`
-	Host          string    `bun:",pk"`
-	GatheredAt    time.Time `bun:",pk"`
-	RunSeq        int64     `bun:",pk"`
-	RunID         string    `bun:",skipupdate"`
-	Codec         int
-	Facts         []byte
-}
-
 type timing struct {
 	bun.BaseModel `bun:"table:host_timings,alias:m"`
 	Lineage       string `bun:",pk"`
@@ -184,27 +174,6 @@ func (s *Store) SaveTasks(ctx context.Context, runID string, tasks []runs.TaskSu
 			On("CONFLICT (run_seq, position) DO UPDATE")
 	})
 	return db.Wrap(err, "save the tasks of run %s", runID)
-}
-
-// SaveFacts returns RunNotFound for an unknown run. Facts outlive their run.
-func (s *Store) SaveFacts(ctx context.Context, runID string, facts []runs.HostFacts) error {
-	q := s.d.InUnit(ctx)
-	seq, err := s.seqOf(ctx, q, runID, "")
-	if err != nil {
-		return err
-	}
-	facts = newestByKey(facts, func(f runs.HostFacts) string {
-		return clean(f.Host) + "\x00" + db.Cut(f.GatheredAt).Format(time.RFC3339Nano)
-	})
-	for _, f := range facts {
-		row := factRow{Host: clean(f.Host), GatheredAt: f.GatheredAt, RunSeq: seq, RunID: runID}
-		row.Codec, row.Facts = s.codec.Pack(f.Facts)
-		if _, err := db.Modify(ctx, q.NewInsert().Model(&row).
-			On("CONFLICT (host, gathered_at, run_seq) DO UPDATE")); err != nil {
-			return fmt.Errorf("save the facts of %s: %w", f.Host, err)
-		}
-	}
-	return nil
 }
 
 // Hosts sorts them by name.

@@ -3,7 +3,7 @@ package runs
 import (
 	"context"
 
-	"github.com/writ-automation/writ/adapters/sqlstore/visible"
+	"github.com/writ-automation/writ/adapters/sqlstore/visible/scopes"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/runs"
@@ -12,9 +12,6 @@ import (
 // fewScopes is the maximum number of readable scopes by which a list is walked. With more scopes, any other index
 // soon finds a readable run.
 const fewScopes = 16
-
-// noScope replaces NULL in comparisons of scopes; ids begin at 1.
-const noScope = 0
 
 // view describes the scopes that a reader may read.
 type view struct {
@@ -25,28 +22,15 @@ type view struct {
 	hidden  sqlText // selects the scopes that the reader may not read
 }
 
-// hiddenScopes selects the scopes with an object that the reader may not read. For most readers only restricted
-// objects can be hidden, which are few. Each object is checked once in either case.
-func hiddenScopes(reader access.Scope) sqlText {
-	if !reader.Strict {
-		readable, args := visible.Where(reader, "h.id")
-		return sqlText{"SELECT so.scope_id FROM access_objects AS h CROSS JOIN run_scope_objects AS so " +
-			"WHERE h.restricted AND NOT " + readable + " AND so.object = h.id", args}
-	}
-	readable, args := visible.Where(reader, "o.object")
-	return sqlText{"SELECT so.scope_id FROM run_scope_objects AS so WHERE so.object IN (SELECT o.object FROM " +
-		"(SELECT DISTINCT object FROM run_scope_objects) AS o WHERE NOT " + readable + ")", args}
-}
-
 // view finds the scopes that a reader may read. A list uses the few scopes that are found here, or checks all of them
 // again. The statement is raw because the builder puts parentheses around the parts of a UNION, which some engines
 // refuse.
 func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
-	v := &view{hidden: hiddenScopes(reader)}
-	plain, plainArgs := visible.Where(reader, "d.object")
+	hidden, hiddenArgs := scopes.Hidden(reader)
+	v := &view{hidden: sqlText{hidden, hiddenArgs}}
+	plain, plainArgs := scopes.DefaultReadable(reader)
 	query := join([]sqlText{
-		{"SELECT 1 AS what, 0 AS id FROM (SELECT CAST(? AS TEXT) AS object) AS d WHERE " + plain,
-			append([]any{defaultObject}, plainArgs...)},
+		{plain, plainArgs},
 		{"SELECT 2, id FROM (SELECT id FROM run_scopes WHERE id NOT IN (" + v.hidden.text + ")" + db.Limit + ") AS s",
 			append(v.hidden.args[:len(v.hidden.args):len(v.hidden.args)], fewScopes+1)},
 		{"SELECT 3, 0 WHERE EXISTS (" + v.hidden.text + ")", v.hidden.args},
@@ -84,7 +68,7 @@ func (v *view) term() term {
 	default:
 		ids := anys(v.visible)
 		if v.plain {
-			ids = append(ids, noScope)
+			ids = append(ids, scopes.Default)
 		}
 		may = sqlOf("coalesce(r.scope_id, 0) IN ("+marks(len(ids))+")", ids...)
 	}

@@ -48,7 +48,8 @@ func (t *translator) translate(r record) []runs.Event {
 		e.Type, e.Play = runs.EventPlayStarted, r.Play
 	case "task":
 		t.notes.tasks++
-		e.Type = runs.EventTaskStarted
+		e.Type, e.Action, e.Path, e.Role = runs.EventTaskStarted, r.Action, r.Path, r.Role
+		e.Handler, e.CheckMode = r.Handler, r.Check
 	case "result", "item", "retry":
 		if !t.result(&e, r) {
 			return nil
@@ -93,6 +94,10 @@ func (t *translator) result(e *runs.Event, r record) bool {
 	// A failed command often reports a change; the recap does not count it, unless the failure is ignored.
 	e.Changed = r.Changed && (r.Status == "ok" || r.Status == "failed" && r.Ignored)
 	e.Message, e.Stdout, e.Stderr, e.RC, e.Diff = r.Msg, r.Out, r.Err, r.RC, r.Diff
+	e.Notified = r.Notified[:min(len(r.Notified), runs.MaxNotified)]
+	if e.Changed {
+		e.Resource = r.Resource
+	}
 	if r.Ev == "retry" {
 		e.Message = strings.TrimSpace(fmt.Sprintf("Attempt %d of %d failed. %s", r.Attempt, r.Of, r.Msg))
 	}
@@ -151,7 +156,7 @@ func recap(hosts map[string]hostStats) json.RawMessage {
 
 // capTexts cuts every text of an event at the cap, at a character boundary.
 func capTexts(e *runs.Event) {
-	for _, s := range []*string{&e.Play, &e.Task, &e.Item, &e.Message, &e.Stdout, &e.Stderr} {
+	for _, s := range e.Texts() {
 		if len(*s) <= textCap {
 			continue
 		}

@@ -28,6 +28,12 @@ type record struct {
 	Task      string                     `json:"task"`
 	Name      string                     `json:"name"`
 	Action    string                     `json:"action"`
+	Path      string                     `json:"path"`
+	Role      string                     `json:"role"`
+	Handler   bool                       `json:"handler"`
+	Check     bool                       `json:"check"`
+	Resource  string                     `json:"resource"`
+	Notified  []string                   `json:"notified"`
 	Status    string                     `json:"status"`
 	Host      string                     `json:"host"`
 	Item      string                     `json:"item"`

@@ -15,6 +15,7 @@ import json
 import os
 import time
 
+from ansible import context
 from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__
 from ansible.utils.display import Display
@@ -32,7 +33,9 @@ LINE = 1 << 20         # bytes of one line; larger facts lose their largest memb
 ITEMS = 64             # plain item results of one host and task; changed and failed ones have a bound of their own
 NOTABLE_ITEMS = 1024
 DIFFS = 64
+NOTIFIED = 64          # handlers of one result
 GATHER = frozenset(p + n for p in ('', 'ansible.builtin.', 'ansible.legacy.') for n in ('setup', 'gather_facts'))
+BUILTIN = ('ansible.builtin.', 'ansible.legacy.')
 DEBUG = frozenset(p + 'debug' for p in ('', 'ansible.builtin.', 'ansible.legacy.'))
 PLAIN = frozenset(('changed', 'failed', 'skipped', 'unreachable', 'warnings', 'deprecations', 'invocation', 'item',
                    'ansible_loop_var', 'exception', 'failed_when_result', 'failed_when_suppressed_exception', 'attempts',
@@ -75,6 +78,47 @@ def _becomes_here(result):
     return task.connection == 'local' or host.implicit or any(v.get('ansible_connection') == 'local' for v in values)
 
 
+def _action(task):
+    """The module of a task, a builtin one by its short name, so that both of its names are one."""
+    for prefix in BUILTIN:
+        if task.action.startswith(prefix):
+            return task.action[len(prefix):]
+    return task.action
+
+
+def _where(task):
+    """The file and line of a task: in the project, else from the folder of its role or collection on."""
+    path = task.get_path()
+    if not path:
+        return None
+    root = os.getcwd() + os.sep
+    for one in (path, os.path.realpath(path)):
+        for top in (root, os.path.realpath(root) + os.sep):
+            if one.startswith(top):
+                return one[len(top):]
+    found = max(path.rfind('/roles/'), path.rfind('/ansible_collections/'))
+    return path[found + 1:] if found >= 0 else os.path.basename(path)
+
+
+def _checks(task):
+    """Whether a task only tells what it would change. A template that is not resolved yet counts as the other case."""
+    check = bool(context.CLIARGS.get('check'))
+    return task.check_mode if isinstance(task.check_mode, bool) else not check
+
+
+def _resource(task, result):
+    """What a result is about: the module and the first of a path or a name, or nothing."""
+    args = result.get('invocation')
+    args = args.get('module_args') if isinstance(args, dict) else None
+    args = args if isinstance(args, dict) else {}
+    for value in [args.get(k) for k in ('path', 'dest', 'name')] + [result.get(k) for k in ('dest', 'path')]:
+        if isinstance(value, (list, tuple)):
+            value = ', '.join(str(v) for v in value)
+        if isinstance(value, str) and value:
+            return '%s %s' % (_action(task), value)
+    return None
+
+
 def _guarded(method):
     """A callback that raises would only print a warning into the log of the run."""
     @functools.wraps(method)
@@ -99,6 +143,7 @@ class CallbackModule(CallbackBase):
         super().__init__(*args, **kwargs)
         self.began = {}     # (host, task) -> monotonic start
         self.items = {}     # (host, task) -> [plain, notable] item results so far
+        self.notified = {}  # host -> handlers that its next result notified
         self.pid = os.getpid()
         where, _, self.nonce = os.environ.pop('WRIT_EVENTS', '').partition(':')
         try:
@@ -192,9 +237,14 @@ class CallbackModule(CallbackBase):
             pass            # the numbers only sharpen warnings
         self.emit('play', **record)
 
-    def start_task(self, task):
+    def start_task(self, task, handler=False):
         self.items.clear()
-        self.emit('task', task=task._uuid, name=task.get_name().strip(), action=task.action)
+        record = {'task': task._uuid, 'name': task.get_name().strip()}
+        self.text(record, 'action', _action(task))
+        self.text(record, 'path', _where(task))
+        if task._role:
+            self.text(record, 'role', task._role.get_name())
+        self.emit('task', handler=handler, check=_checks(task), **record)
 
     @_guarded
     def v2_playbook_on_task_start(self, task, is_conditional):
@@ -202,7 +252,13 @@ class CallbackModule(CallbackBase):
 
     @_guarded
     def v2_playbook_on_handler_task_start(self, task):
-        self.start_task(task)
+        self.start_task(task, handler=True)
+
+    @_guarded
+    def v2_playbook_on_notify(self, handler, host):
+        names = self.notified.setdefault(host.name, [])
+        if len(names) < NOTIFIED:
+            names.append(handler.get_name().strip()[:TEXT])
 
     @_guarded
     def v2_playbook_on_cleanup_task_start(self, task):
@@ -245,6 +301,8 @@ class CallbackModule(CallbackBase):
         self.text(record, 'err', result.get('stderr') or result.get('module_stderr'))
         if isinstance(result.get('rc'), int):
             record['rc'] = result['rc']
+        if result.get('changed') and context.CLIARGS.get('check'):
+            self.text(record, 'resource', _resource(task, result))
         diff = self.diff(result)
         if diff:
             record['diff'] = diff
@@ -262,6 +320,9 @@ class CallbackModule(CallbackBase):
             record['ignored'] = True
         if status in ('failed', 'unreachable') and _becomes_here(result):
             record['became'] = True
+        notified = self.notified.pop(host, None)
+        if notified:
+            record['notified'] = notified
         self.emit('result', **self.fill(record, task, values))
         facts = values.get('ansible_facts')
         if facts and status == 'ok' and task.action in GATHER and not values.get('_ansible_no_log'):

@@ -21,6 +21,9 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
+// vendorKey is the public key of licence files, set by the linker.
+var vendorKey string //nolint:gochecknoglobals // the linker sets nothing else
+
 func main() {
 	extension.RegisterNotifier("diary", extension.NotifierFunc(note))
 	extension.RegisterNotifier("nobody", extension.NotifierFunc(func(context.Context, extension.EndedRun) error {
@@ -32,7 +35,7 @@ func main() {
 	if os.Getenv(many) != "" {
 		os.Exit(repeat(os.Stdin, os.Stdout))
 	}
-	os.Exit(cli.Execute(docs.Pages, compose.Subscribe(events.On("brittle", brittle))))
+	os.Exit(cli.Execute(docs.Pages, compose.VendorKey(vendorKey), compose.Subscribe(events.On("brittle", brittle))))
 }
 
 // brittle is a subscriber that fails while the file "fail" exists. It appends the id of each run that it receives to

@@ -37,7 +37,7 @@ func hard() runs.Vars {
 func fullSpec() catalog.TemplateSpec {
 	return catalog.TemplateSpec{
 		Tool: "ansible", Playbook: "a/" + odd, Command: odd, Shards: 3, InventoryID: "inv_1", Inventory: odd,
-		ProjectID: "prj_1",
+		ProjectID: "prj_1", InventoryQuery: odd,
 		ExtraVars: hard(),
 		Controls: runs.Controls{Limit: odd, Tags: []string{"b", "a", odd}, SkipTags: []string{odd}, Forks: 5,
 			Verbosity: 4, DiffMode: true},

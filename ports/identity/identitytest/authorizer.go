@@ -140,7 +140,8 @@ func scopedOperations(t *testing.T, open OpenAuthorizer) {
 		"token:mint": "read launch operate admin", "catalog:launch": "launch operate admin",
 		"audit:verify": "read admin", "audit:register": "read admin",
 		"catalog:write": "operate admin", "run:submit": "operate admin", "run:control": "operate admin",
-		"pipeline:submit": "operate admin", "run:approve": "admin",
+		"pipeline:submit": "operate admin", "run:approve": "admin", "drift:reconcile": "operate admin",
+		"drift:write": "operate admin",
 	}
 	needs := []identity.Need{{Kind: "user", Act: "read"}, {Kind: "user", Act: "write"}, {Kind: "token", Act: "revoke"},
 		{Kind: "run", Act: "approve"}, {Kind: "audit", Act: "read"}, {Kind: "audit", Act: "register"},

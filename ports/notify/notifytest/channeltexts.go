@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -47,6 +48,15 @@ func message(status runs.Status, edit ...func(*runs.Run)) notify.Message {
 	return notify.Message{Delivery: "nty_01jnfq3m5h8k2v4x6z7b9c0d1e", Event: event, Run: r, Record: record(r)}
 }
 
+// drifted makes a message about new drift. What users choose of it is that of the run.
+func drifted(edit ...func(*runs.Run)) notify.Message {
+	m := message(runs.Succeeded, edit...)
+	m.Event = notify.DriftFound
+	m.Drift = &estate.DriftFound{RunID: m.Run.ID, TargetID: "1", Playbook: m.Run.Spec.Playbook, New: 3, HostCount: 2,
+		Hosts: []string{m.Run.Name, m.Run.Actor.Name}, At: m.Run.EndedAt}
+	return m
+}
+
 // record returns a run like the API. It only has to be a JSON object.
 func record(r *runs.Run) json.RawMessage {
 	b, err := json.Marshal(map[string]any{"id": r.ID, "status": r.Status,
@@ -79,16 +89,20 @@ func channelKind(t *testing.T, c ChannelUnderTest) {
 }
 
 func channelOutcomes(t *testing.T, c ChannelUnderTest) {
-	seen := map[string]runs.Status{}
+	seen := map[string]bool{}
+	list := []notify.Message{drifted()}
 	for _, s := range []runs.Status{runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted, runs.Rejected,
 		runs.PendingApproval} {
-		text := delivered(t, c, message(s))
-		if other, ok := seen[text]; ok {
-			t.Errorf("a run that is %s sounds like one that is %s", s, other)
+		list = append(list, message(s))
+	}
+	for _, m := range list {
+		text := delivered(t, c, m)
+		if seen[text] {
+			t.Errorf("%s of a run that is %s sounds like another message", m.Event, m.Run.Status)
 		}
-		seen[text] = s
+		seen[text] = true
 		if !strings.Contains(text, "run_01jnfq3m5h8k2v4x6z7b9c0d1e") {
-			t.Errorf("%s: no id of the run in %q", s, text)
+			t.Errorf("%s: no id of the run in %q", m.Run.Status, text)
 		}
 	}
 }
@@ -108,6 +122,9 @@ func channelDiscreet(t *testing.T, c ChannelUnderTest) {
 			if text := delivered(t, c, message(s, func(r *runs.Run) { r.Name = name })); strings.Contains(text, undisclosed) {
 				t.Errorf("something is told that may not be: %q", text)
 			}
+		}
+		if text := delivered(t, c, drifted(func(r *runs.Run) { r.Name = name })); strings.Contains(text, undisclosed) {
+			t.Errorf("something is told of drift that may not be: %q", text)
 		}
 	}
 }
@@ -133,6 +150,7 @@ func channelHostile(t *testing.T, c ChannelUnderTest) {
 		for _, status := range []runs.Status{runs.Failed, runs.PendingApproval} {
 			harmless(t, c, delivered(t, c, message(status, spread(s))))
 		}
+		harmless(t, c, delivered(t, c, drifted(spread(s))))
 	}
 }
 
@@ -174,6 +192,7 @@ func channelLong(t *testing.T, c ChannelUnderTest) {
 			t.Errorf("%q: %d bytes arrived", s, len(text))
 		}
 		harmless(t, c, text)
+		harmless(t, c, delivered(t, c, drifted(spread(strings.Repeat(s, 20_000)))))
 	}
 }
 

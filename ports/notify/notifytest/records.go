@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
@@ -37,11 +38,16 @@ func everyMember(t *testing.T, e *env) {
 		e.delivery(run, 0, func(d *notify.Delivery) {
 			d.Origin, d.Kind, d.Target = notify.OfExtension, hard, runs.Notification{}
 		}),
+		e.delivery(run, 1, func(d *notify.Delivery) {
+			d.Event, d.Cause = notify.DriftFound, "msg_1"
+			d.Drift = &estate.DriftFound{RunID: "run_2", TargetID: "t", Playbook: hard, New: 1 << 40, HostCount: 21,
+				Hosts: []string{hard, ""}, At: time.Date(2026, 5, 1, 12, 0, 0, 1000, time.UTC)}
+		}),
 		e.delivery(run, 1, func(d *notify.Delivery) { d.Status, d.Reason = notify.Skipped, hard }),
 	}
-	e.insert(t, 3, want...)
+	e.insert(t, 4, want...)
 	got := e.list(t, run)
-	if len(got) != 3 {
+	if len(got) != 4 {
 		t.Fatalf("%d deliveries", len(got))
 	}
 	for i := range got {
@@ -60,7 +66,7 @@ func everyMember(t *testing.T, e *env) {
 		list[i].CreatedAt = time.Time{}
 		want[i].Attempts = 1
 	}
-	same(t, "what is taken", want[:2], list)
+	same(t, "what is taken", want[:3], list)
 }
 
 func onceEach(t *testing.T, e *env) {
@@ -72,8 +78,12 @@ func onceEach(t *testing.T, e *env) {
 	}))
 	e.insert(t, 4, e.delivery(run, 0), e.delivery(run, 1), e.delivery(other, 0), e.delivery(run, 0, toward("d")),
 		e.delivery(run, 0, func(d *notify.Delivery) { d.Event = notify.Held }))
+	caused := func(id string) notify.Delivery {
+		return e.delivery(other, 0, func(d *notify.Delivery) { d.Event, d.Cause = notify.DriftFound, id })
+	}
+	e.insert(t, 2, caused("msg_1"), caused("msg_2"), caused("msg_1"))
 	e.end(t, first.ID, notify.Delivered, "")
-	e.insert(t, 0, e.delivery(run, 0))
+	e.insert(t, 0, e.delivery(run, 0), caused("msg_2"))
 	list := e.list(t, run)
 	if len(list) != 4 || list[0].ID != first.ID || list[0].Status != notify.Delivered || list[0].Kind != "slack" {
 		t.Errorf("%+v", list)

@@ -58,7 +58,8 @@ func fullRun(r *runs.Run) {
 		CredentialIDs: []string{"crd_1"},
 		Queue:         "gpu", Priority: -7, Notifications: []runs.Notification{{Kind: "slack",
 			URL: "https://x.example/?a=1&b=<2>", OnFailure: true}},
-		RequireApproval: true, LimitHosts: []string{"a", "b"}, FailOn: []string{"warnings", "no_hosts"},
+		RequireApproval: true, InventoryQuery: "os.family=Debian", LimitHosts: []string{"a", "b"},
+		FailOn: []string{"warnings", "no_hosts"},
 	}
 	r.Labels, r.Change = map[string]string{"env": "prod", "leer": ""}, "CHG-1"
 	r.Vars = runs.Vars{"n": raw("9007199254740993.00"), "h": raw(`"<b>&\u0000"`), "o": raw(`{"k":[1,null]}`)}

@@ -18,6 +18,7 @@ type Stores struct {
 	Logs      runs.LogStore
 	Events    runs.EventStore
 	Summaries runs.SummaryStore
+	Facts     runs.FactQueue
 	Keys      runs.KeyStore
 	Tickets   runs.TicketStore
 	Purger    runs.Purger

@@ -67,12 +67,38 @@ func saveTasks(t *testing.T, e *env) {
 	}
 }
 
+// saveFacts also deletes a run before its facts are taken: who may read them stays known.
 func saveFacts(t *testing.T, e *env) {
-	r := e.add(t)
-	facts := []runs.HostFacts{{Host: "a", GatheredAt: epoch, Facts: raw(`{"k":"\u0000"}`)},
-		{Host: "b", GatheredAt: at(time.Second), Facts: raw(`{}`)}}
+	a := e.running(t, func(r *runs.Run) { r.Objects = []string{"inv_1", access.Queue(runs.DefaultQueue)} })
+	r, old := a.Run, e.add(t)
+	want := []runs.GatheredFacts{
+		{RunID: r.ID, Objects: r.Objects,
+			HostFacts: runs.HostFacts{Host: "a", GatheredAt: epoch, Facts: raw(`{"k":"\u0000"}`)}},
+		{RunID: r.ID, Objects: r.Objects,
+			HostFacts: runs.HostFacts{Host: "b", GatheredAt: at(time.Second), Facts: raw(`{}`)}},
+	}
+	facts := []runs.HostFacts{want[0].HostFacts, want[1].HostFacts}
 	for range 2 { // the same again is no error
 		e.must(t, func(ctx context.Context) error { return e.Summaries.SaveFacts(ctx, r.ID, facts) })
+	}
+	last := runs.HostFacts{Host: "a", GatheredAt: at(time.Minute), Facts: raw(`{"k":1}`)}
+	e.must(t, func(ctx context.Context) error { return e.Summaries.SaveFacts(ctx, old.ID, []runs.HostFacts{last}) })
+	want = append(want, runs.GatheredFacts{RunID: old.ID, HostFacts: last,
+		Objects: []string{access.Queue(runs.DefaultQueue)}})
+	e.finish(t, a, runs.Succeeded, at(time.Hour))
+	if n := e.purge(t, at(24*365*time.Hour), 100); n != 1 {
+		t.Fatalf("%d runs were deleted", n)
+	}
+	var got []runs.GatheredFacts
+	for range 3 {
+		e.must(t, func(ctx context.Context) error {
+			some, err := e.Facts.TakeFacts(ctx, 2)
+			got = append(got, some...)
+			return err
+		})
+	}
+	if d := diff(want, got); d != "" {
+		t.Error(d)
 	}
 }
 

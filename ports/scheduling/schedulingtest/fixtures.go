@@ -154,7 +154,7 @@ func run() scheduling.Target {
 }
 
 func pipeline() scheduling.Target {
-	return scheduling.Target{RequireApproval: true, Pipeline: &runs.PipelineSubmission{
+	return scheduling.Target{RequireApproval: true, DryRun: true, Pipeline: &runs.PipelineSubmission{
 		Name: "release", InventoryID: "inv_1", ProjectID: "prj_1", Queue: "gpu", CredentialIDs: []string{"crd_1"},
 		ExtraVars: runs.Vars{"n": raw("0.10")}, TimeoutSeconds: 60, FailOn: []string{"no_hosts"},
 		Steps: []runs.StepSpec{

@@ -47,7 +47,7 @@ func TestBadFiles(t *testing.T) {
 		{"kind: Template\nname: a\nspce: {}\n", "a.yaml:3: spce: is unknown; the members are kind, name, org, spec"},
 		{template + "  playbok: x\n",
 			"a.yaml:4: spec.playbok: is unknown; the members are tool, playbook, command, command_file, inventory, " +
-				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
+				"inventory_query, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, " +
 				"fail_on, locks, exclusive_hosts, survey, steps, selectable_credentials, allow_overrides, allowed_vars, " +
 				"isolation_profile, require_approval, max_concurrent, when_busy"},
@@ -86,7 +86,7 @@ func TestBadFiles(t *testing.T) {
 			"a.yaml:3: spec.config.urls: is unknown; the members are content, content_file, url, headers"},
 		{"kind: Schedule\nname: a\nspec: {run: {steps: []}}\n",
 			"a.yaml:3: spec.run.steps: is unknown; the members are name, tool, playbook, command, command_file, inventory, " +
-				"extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
+				"inventory_query, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, " +
 				"fail_on, locks, exclusive_hosts, env, priority, require_approval"},
 	} {

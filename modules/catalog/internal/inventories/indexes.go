@@ -71,3 +71,16 @@ func (x *Indexes) Targets(ctx context.Context, id, limit string) (catalog.Target
 	r, err := e.Resolve(ctx, limit)
 	return catalog.Targets{Hosts: r.Count, Of: i.Hosts}, err
 }
+
+// Variables returns what says which of some variables a host has.
+func (x *Indexes) Variables(ctx context.Context, id string, names ...string) (func(host string) map[string]any, error) {
+	i, err := x.store.InventoryByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	e, err := x.of(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	return e.Variables(names...), nil
+}

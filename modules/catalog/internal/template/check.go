@@ -43,6 +43,7 @@ func checked(t catalog.Template) (catalog.Template, error) {
 	for i := range input.Steps {
 		// These are set on launch.
 		input.Steps[i].Templated, input.Steps[i].Preset, input.Steps[i].Commit = nil, nil, ""
+		input.Steps[i].LimitHosts = nil
 		if err := check.IDs(check.At("steps", i)+".credential_ids", ids.Credential,
 			input.Steps[i].CredentialIDs); err != nil {
 			return input, err
@@ -74,7 +75,7 @@ func single(t *catalog.TemplateSpec) error {
 	}{
 		{"playbook", t.Playbook != ""}, {"command", t.Command != ""}, {"tool", t.Tool != ""}, {"shards", t.Shards != 0},
 		{"limit", t.Limit != ""}, {"tags", len(t.Tags) > 0}, {"skip_tags", len(t.SkipTags) > 0}, {"forks", t.Forks != 0},
-		{"verbosity", t.Verbosity != 0}, {"diff_mode", t.DiffMode},
+		{"verbosity", t.Verbosity != 0}, {"diff_mode", t.DiffMode}, {"inventory_query", t.InventoryQuery != ""},
 	} {
 		if m.set {
 			return fault.BadField(m.name, "must be empty where there are steps")
@@ -183,6 +184,7 @@ func entry(a audit.Action, t catalog.Template) (audit.Entry, error) {
 	d := object.Detail{"dry_run": t.DryRun, "timeout": t.TimeoutSeconds, "notifications": len(t.Notifications),
 		"require_approval": t.RequireApproval, "max_concurrent": t.MaxConcurrent, "exclusive_hosts": t.ExclusiveHosts}
 	d.Set("tool", t.Tool).Set("playbook", t.Playbook).Set("project_id", t.ProjectID).Set("inventory_id", t.InventoryID)
+	d.Set("inventory_query", t.InventoryQuery)
 	d.Set("queue", t.Queue).Set("isolation_profile", t.IsolationProfile).List("credential_ids", t.CredentialIDs)
 	d.List("selectable_credential_ids", t.SelectableCredentialIDs).List("allow_overrides", t.AllowOverrides)
 	d.List("allowed_vars", t.AllowedVars).List("fail_on", t.FailOn).List("locks", t.Locks)

@@ -1,7 +1,9 @@
 package template
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -42,6 +44,13 @@ func (k *Launcher) Unattended(ctx context.Context, templateID string, answers ma
 	m, err := k.prepare(ctx, templateID, catalog.Launch{Answers: answers})
 	if err != nil {
 		return err
+	}
+	for _, x := range append(slices.Clone(m.template.Steps), runs.StepSpec{InventoryQuery: m.template.InventoryQuery,
+		InventoryID: m.template.InventoryID}) {
+		if x.InventoryQuery != "" && cmp.Or(x.InventoryID, m.template.InventoryID) == "" {
+			return fault.BadField("template_id",
+				"selects hosts by a query without an inventory_id, which only a caller can launch")
+		}
 	}
 	if m.template.Workflow() {
 		return k.checker.CheckPipeline(ctx, m.pipeline())

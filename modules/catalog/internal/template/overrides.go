@@ -142,6 +142,7 @@ func (m *launch) override(l *catalog.Launch) {
 	set(&t.Tags, l.Tags)
 	set(&t.SkipTags, l.SkipTags)
 	set(&t.DryRun, l.DryRun)
+	t.DryRun = t.DryRun || l.DryRunOnly
 	set(&t.Forks, l.Forks)
 	set(&t.Verbosity, l.Verbosity)
 	set(&t.DiffMode, l.DiffMode)

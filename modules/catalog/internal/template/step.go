@@ -45,7 +45,8 @@ func Step(t catalog.Template, answers runs.Vars) (catalog.Step, error) {
 	none := func(list []string) []string { return append([]string{}, list...) }
 	return catalog.Step{Vouched: m.vouched, Spec: runs.StepSpec{
 		TemplateID: t.ID, Tool: cmp.Or(s.Tool, runs.Ansible), Playbook: s.Playbook, Command: s.Command,
-		InventoryID: s.InventoryID, ProjectID: s.ProjectID, Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags,
+		InventoryID: s.InventoryID, InventoryQuery: s.InventoryQuery, ProjectID: s.ProjectID,
+		Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags,
 		TimeoutSeconds: s.TimeoutSeconds, Queue: s.Queue, CredentialIDs: none(s.CredentialIDs), FailOn: none(s.FailOn),
 		ExtraVars: s.ExtraVars, Templated: s.Templated, RequireApproval: s.RequireApproval, Preset: x,
 	}}, nil

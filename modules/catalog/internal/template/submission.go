@@ -14,7 +14,7 @@ func submission(t *catalog.Template) runs.Submission {
 	return runs.Submission{
 		Spec: runs.Spec{
 			Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory,
-			ProjectID:  s.ProjectID,
+			InventoryQuery: s.InventoryQuery, ProjectID: s.ProjectID,
 			TemplateID: t.ID, Templated: names(s.ExtraVars), Controls: s.Controls, DryRun: s.DryRun, Shards: s.Shards,
 			TimeoutSeconds: s.TimeoutSeconds, CredentialIDs: slices.Clone(s.CredentialIDs), Queue: s.Queue,
 			IsolationProfile: s.IsolationProfile, FailOn: s.FailOn, Notifications: slices.Clone(s.Notifications),

@@ -41,8 +41,11 @@ func HasFacts(events []runs.Event) bool {
 	return slices.ContainsFunc(events, func(e runs.Event) bool { return tells(&e) })
 }
 
-// tells reports whether an event contains the facts of a host.
-func tells(e *runs.Event) bool { return e.Type == runs.EventFacts && e.Host != "" && len(e.Facts) > 0 }
+// tells reports whether an event contains the facts of a host. Masked texts may be longer than the bound of the tools:
+// such facts are left out, so that nothing else of the run is refused.
+func tells(e *runs.Event) bool {
+	return e.Type == runs.EventFacts && e.Host != "" && len(e.Facts) > 0 && len(e.Facts) <= runs.MaxFacts
+}
 
 // SaveFacts stores the facts among events, if there are any.
 func SaveFacts(ctx context.Context, plane runs.Journal, l runs.Lease, events []runs.Event) error {

@@ -77,7 +77,7 @@ func Mask(m *mask.Masker, e *runs.Event) {
 		}
 		return m.String(s)
 	}
-	for _, p := range []*string{&e.Play, &e.Task, &e.TaskID, &e.Host, &e.Item, &e.Message, &e.Stdout, &e.Stderr} {
+	for _, p := range e.Texts() {
 		*p = text(*p)
 		if len(*p) > maxText {
 			*p, e.Truncated = cut(*p), true

@@ -26,7 +26,6 @@ const (
 	maxHead      = 64 << 10
 	maxHost      = 255
 	maxName      = 64 << 10 // of a task: a second limit after the tools, which cut earlier
-	maxFacts     = 2 << 20  // of one host: twice what the tools send
 )
 
 var labelKey = lazyregexp.New(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
@@ -177,8 +176,8 @@ func checkFacts(facts []runs.HostFacts) error {
 		if !moment(f.GatheredAt) || f.GatheredAt.IsZero() {
 			return fault.BadField(at+".gathered_at", "is not when facts were gathered")
 		}
-		if len(f.Facts) > maxFacts {
-			return fault.BadField(at+".facts", "are larger than %d bytes", maxFacts)
+		if len(f.Facts) > runs.MaxFacts {
+			return fault.BadField(at+".facts", "are larger than %d bytes", runs.MaxFacts)
 		}
 		var object map[string]json.RawMessage
 		if json.Unmarshal(f.Facts, &object) != nil || object == nil {
@@ -217,6 +216,11 @@ func checkEvents(events []runs.Event) error {
 			return fault.BadField(at+".at", "is not when something happened")
 		case len(e.Host) > maxName:
 			return fault.BadField(at+".host", "is longer than %d bytes", maxName)
+		case len(e.Action) > maxName || len(e.Path) > maxName || len(e.Role) > maxName || len(e.Resource) > maxName:
+			return fault.BadField(at, "has an action, a path, a role or a resource of more than %d bytes", maxName)
+		case len(e.Notified) > runs.MaxNotified ||
+			slices.ContainsFunc(e.Notified, func(s string) bool { return len(s) > maxName }):
+			return fault.BadField(at+".notified", "expected at most %d names of at most %d bytes", runs.MaxNotified, maxName)
 		}
 	}
 	return nil

@@ -62,6 +62,13 @@ func TestFactsOfUnreportedHosts(t *testing.T) {
 		if err := w.relay.SaveFacts(ctx, h, facts("a", "never")); !fault.Is(err, fault.Invalid) || w.storedFacts() != 0 {
 			t.Errorf("with a stranger: %v, %d stored", err, w.storedFacts())
 		}
+		large := facts("a")
+		for size, refused := range map[int]bool{runs.MaxFacts: false, runs.MaxFacts + 1: true} {
+			large[0].Facts = []byte(`{"k":"` + strings.Repeat("x", size-len(`{"k":""}`)) + `"}`)
+			if err := w.relay.SaveFacts(ctx, h, large); fault.Is(err, fault.Invalid) != refused || !refused && err != nil {
+				t.Errorf("facts of %d bytes: %v", size, err)
+			}
+		}
 		w.must(w.relay.SaveFacts(ctx, h, facts("a", "b", "c")))
 		w.must(w.plane.SaveHosts(ctx, runs.Lease{RunID: h.RunID, Worker: "relay/w", Epoch: 1},
 			[]runs.HostSummary{{Host: "d", Worst: runs.HostOK}}))
@@ -70,7 +77,7 @@ func TestFactsOfUnreportedHosts(t *testing.T) {
 		w.must(w.relay.SaveFacts(ctx, h, facts("e")))
 		tell(runs.EventHostOK, "f")
 		w.must(w.relay.SaveFacts(ctx, h, facts("f")))
-		if n := w.storedFacts(); n != 6 {
+		if n := w.storedFacts(); n != 7 {
 			t.Errorf("%d facts are stored", n)
 		}
 	})
@@ -196,6 +203,8 @@ func refusals(w *fixture) []struct {
 		{"events[0].type", event(runs.Event{Seq: 3, Type: "x"})},
 		{"events[0]", event(runs.Event{Seq: 3, Type: runs.EventWarning, From: runs.Running, To: runs.Succeeded})},
 		{"events[0].seq", event(runs.Event{Type: runs.EventWarning})},
+		{"events[0]", event(runs.Event{Seq: 3, Type: runs.EventHostOK, Resource: strings.Repeat("r", 64<<10+1)})},
+		{"events[0].notified", event(runs.Event{Seq: 3, Type: runs.EventHostOK, Notified: make([]string, 65)})},
 		{"events[0].seq", event(runs.Event{Seq: -1, Type: runs.EventWarning})},
 		{"hosts", hosts(make([]runs.HostSummary, many)...)},
 		{"hosts[0].host", hosts(runs.HostSummary{Worst: ok})},

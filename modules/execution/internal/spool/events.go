@@ -45,9 +45,11 @@ func NewEvents(path string, limit int64) *Events {
 
 // Size estimates the size of an event.
 func Size(e *runs.Event) int64 {
-	return int64(160 + len(e.Play) + len(e.Task) + len(e.TaskID) + len(e.Host) + len(e.Item) + len(e.Message) +
-		len(e.Stdout) +
-		len(e.Stderr) + len(e.Diff) + len(e.Stats) + len(e.Facts) + len(e.Outputs))
+	n := 160 + len(e.Diff) + len(e.Stats) + len(e.Facts) + len(e.Outputs)
+	for _, s := range e.Texts() {
+		n += len(*s)
+	}
+	return int64(n)
 }
 
 // Put adds an event. It waits only while both memory and file are full; it returns ErrClosed after Close.

@@ -3,12 +3,11 @@ package plan
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/writ-automation/writ/modules/notify/internal/servertargets"
 	"github.com/writ-automation/writ/platform/background"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/events"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
@@ -20,9 +19,6 @@ const (
 	Topic = "notify"
 	// maxOwn bounds the targets of one run to what a submission may contain.
 	maxOwn = 1000
-	// Pauses between attempts grow from the first value to the longest.
-	firstPause   = 100 * time.Millisecond
-	longestPause = 2 * time.Second
 )
 
 // Runs reads the runs that events name.
@@ -42,43 +38,51 @@ type Planner struct {
 	Meter         notify.Meter
 }
 
-// Subscriptions returns the bus subscriptions to runs that ended or are held.
-func (p *Planner) Subscriptions() (finished, held events.Subscription) {
+// occasion is something that happened to a run.
+type occasion struct {
+	run    string
+	event  notify.Event
+	status runs.Status
+	cause  string
+	drift  *estate.DriftFound
+}
+
+// Subscriptions returns the bus subscriptions to runs that ended, are held or found drift.
+func (p *Planner) Subscriptions() (finished, held, drift events.Subscription) {
 	finished = events.On("notify", func(ctx context.Context, _ string, e runs.Finished) error {
 		if !e.TopLevel || e.NoTargets && len(p.ServerTargets.All())+len(p.Notifiers) == 0 {
 			return nil // the run need not be read
 		}
-		return p.retry(ctx, func(ctx context.Context) error { return p.plan(ctx, e.RunID, notify.Finished, e.Status) })
+		return p.plans(ctx, occasion{run: e.RunID, event: notify.Finished, status: e.Status})
 	})
 	held = events.On("notify", func(ctx context.Context, _ string, e runs.Held) error {
-		return p.retry(ctx, func(ctx context.Context) error {
-			return p.plan(ctx, e.RunID, notify.Held, runs.PendingApproval)
-		})
+		return p.plans(ctx, occasion{run: e.RunID, event: notify.Held, status: runs.PendingApproval})
 	})
-	return finished, held
+	drift = events.On("notify", func(ctx context.Context, id string, e estate.DriftFound) error {
+		return p.plans(ctx, occasion{run: e.RunID, event: notify.DriftFound, cause: id, drift: &e})
+	})
+	return finished, held, drift
 }
 
-// retry calls fn until it succeeds, fails permanently or ctx ends. The bus retries only briefly, and the notifications
+// plans is plan until it succeeds, fails permanently or ctx ends. The bus retries only briefly, and the notifications
 // would be lost.
-func (p *Planner) retry(ctx context.Context, fn func(ctx context.Context) error) error {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		err := fn(ctx)
-		if !fault.Is(err, fault.Unavailable) || !background.Wait(ctx, pause) {
-			return err
-		}
-	}
+func (p *Planner) plans(ctx context.Context, o occasion) error {
+	return background.Retry(ctx, func(ctx context.Context) error { return p.plan(ctx, o) })
 }
 
 // plan plans an event once, also if the event is delivered again. A deleted run needs no notifications.
-func (p *Planner) plan(ctx context.Context, id string, e notify.Event, s runs.Status) error {
-	r, err := p.Runs.ByID(ctx, id)
+func (p *Planner) plan(ctx context.Context, o occasion) error {
+	r, err := p.Runs.ByID(ctx, o.run)
+	if err == nil && o.drift != nil && r.ParentID != "" {
+		r, err = p.Runs.ByID(ctx, r.ParentID) // which has the targets of its shards and steps
+	}
 	switch {
 	case runs.RunNotFound.Is(err):
 		return nil
 	case err != nil:
 		return fmt.Errorf("plan notifications: %w", err)
 	}
-	list := p.deliveries(r, e, s)
+	list := p.deliveries(r, o)
 	if len(list) == 0 {
 		return nil // most runs have no targets: a unit for each would add a commit to every run
 	}
@@ -88,7 +92,7 @@ func (p *Planner) plan(ctx context.Context, id string, e notify.Event, s runs.St
 		if err != nil || fresh == 0 || !pending(list) {
 			return err
 		}
-		return p.Signals.Signal(ctx, Topic, id)
+		return p.Signals.Signal(ctx, Topic, r.ID)
 	})
 	if err != nil {
 		return fmt.Errorf("plan notifications: %w", err)
@@ -115,17 +119,17 @@ func pending(list []notify.Delivery) bool {
 
 // deliveries lists the targets of an event: those of the server, those of the run, and the notifiers of extensions,
 // which only receive ended runs.
-func (p *Planner) deliveries(r *runs.Run, e notify.Event, s runs.Status) []notify.Delivery {
+func (p *Planner) deliveries(r *runs.Run, o occasion) []notify.Delivery {
 	var list []notify.Delivery
-	add := func(o notify.Origin, position int, kind string, n runs.Notification) *notify.Delivery {
+	add := func(from notify.Origin, position int, kind string, n runs.Notification) *notify.Delivery {
 		list = append(list, notify.Delivery{
-			ID: p.IDs.New(ids.Delivery), RunID: r.ID, Event: e, Origin: o, Position: position, Kind: kind, Target: n,
-			Status: notify.Pending,
+			ID: p.IDs.New(ids.Delivery), RunID: r.ID, Event: o.event, Cause: o.cause, Drift: o.drift, Origin: from,
+			Position: position, Kind: kind, Target: n, Status: notify.Pending,
 		})
 		return &list[len(list)-1]
 	}
 	setStatus := func(d *notify.Delivery) {
-		if wants, why := notify.Wants(d.Target, e, s); !wants {
+		if wants, why := notify.Wants(d.Target, o.event, o.status); !wants {
 			d.Status, d.Reason = notify.Skipped, why
 		}
 	}
@@ -139,7 +143,7 @@ func (p *Planner) deliveries(r *runs.Run, e notify.Event, s runs.Status) []notif
 		masked.Ref = n.Ref
 		setStatus(add(notify.OfRun, i, n.Kind, masked))
 	}
-	if e == notify.Finished {
+	if o.event == notify.Finished {
 		for i, name := range p.Notifiers {
 			add(notify.OfExtension, i, name, runs.Notification{})
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 
 	"github.com/writ-automation/writ/modules/notify/internal/servertargets"
 	"github.com/writ-automation/writ/modules/notify/internal/show"
@@ -27,6 +28,7 @@ type Sender struct {
 	ServerTargets *servertargets.Targets
 	Channels      map[string]notify.Channel // by kind
 	Notifiers     map[string]extension.Notifier
+	PublicURL     string // the server's own address, empty if it is not known
 }
 
 // Send makes one try within the time of ctx. It returns RunNotFound of package runs if the run is deleted. Any other
@@ -55,7 +57,11 @@ func (s *Sender) Send(ctx context.Context, d notify.Delivery) error {
 	if err != nil {
 		return err
 	}
-	err = channel.Deliver(ctx, to, notify.Message{Delivery: d.ID, Event: d.Event, Run: masked, Record: record})
+	m := notify.Message{Delivery: d.ID, Event: d.Event, Run: masked, Record: record, Drift: show.Drift(r, d.Drift)}
+	if d.Drift != nil && s.PublicURL != "" {
+		m.Link = s.PublicURL + "/ui/drift?target=" + url.QueryEscape(d.Drift.TargetID)
+	}
+	err = channel.Deliver(ctx, to, m)
 	return sanitize(err, to.URL.Reveal(), to.Key.Reveal())
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -30,6 +31,21 @@ func Run(r *runs.Run) *runs.Run {
 		out.Spec.Notifications[i] = n.Masked()
 	}
 	out.Graph = graph(m, r.Graph)
+	return &out
+}
+
+// Drift returns a copy of what a run found, in its public form.
+func Drift(r *runs.Run, d *estate.DriftFound) *estate.DriftFound {
+	if d == nil {
+		return nil
+	}
+	m := runs.Masker{}
+	m.Add(r.Secrets())
+	out := *d
+	out.Playbook, out.Hosts = inside(m, d.Playbook), make([]string, len(d.Hosts))
+	for i, host := range d.Hosts {
+		out.Hosts[i] = inside(m, host)
+	}
 	return &out
 }
 

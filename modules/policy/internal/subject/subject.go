@@ -63,7 +63,7 @@ func Of(r *runs.Run, t []policy.Targets) []Subject {
 		s.CredentialIDs = spec.CredentialIDs
 		s.StepTemplateID, s.DryRun, s.Profile = step.TemplateID, spec.DryRun, spec.IsolationProfile
 		s.Vars = [2]runs.Vars{step.ExtraVars, r.Graph.Vars}
-		s.Limited = limits(step.Limit)
+		s.Limited = len(step.LimitHosts) > 0 || limits(step.Limit)
 		s.Targets = targets(s, t, i)
 	}
 	return out

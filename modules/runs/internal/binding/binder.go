@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -17,10 +18,19 @@ type Binder struct {
 	refs        catalog.References
 	credentials secrets.References
 	materials   Materials
+	repairs     runs.Repairs
 }
 
 // New returns a binder.
-func New(r catalog.References, c secrets.References, m Materials) *Binder { return &Binder{r, c, m} }
+func New(r catalog.References, c secrets.References, m Materials) *Binder {
+	return &Binder{refs: r, credentials: c, materials: m}
+}
+
+// WithRepairs binds runs that repair drift to their findings. If r is nil, they are not.
+func (b *Binder) WithRepairs(r runs.Repairs) *Binder {
+	b.repairs = r
+	return b
+}
 
 // Bind returns what a run would execute now. It reads inventories, so it is called outside of units. A part that no
 // longer exists is absent.
@@ -30,6 +40,9 @@ func (b *Binder) Bind(ctx context.Context, r *runs.Run) (runs.Parts, error) {
 		return nil, err
 	}
 	parts := runs.Parts{runs.RequestPart: inputs + " " + r.Commit}
+	if err := b.drift(ctx, parts, r); err != nil {
+		return nil, err
+	}
 	credentials := slices.Clone(r.Spec.CredentialIDs)
 	for _, x := range specsOf(r) {
 		credentials = append(credentials, x.CredentialIDs...)
@@ -45,6 +58,21 @@ func (b *Binder) Bind(ctx context.Context, r *runs.Run) (runs.Parts, error) {
 		parts[runs.CredentialPart+" "+id] = strconv.FormatInt(n, 10)
 	}
 	return parts, err
+}
+
+// drift adds the findings that a run would repair: those that it is made for, or that are left of them.
+func (b *Binder) drift(ctx context.Context, parts runs.Parts, r *runs.Run) (err error) {
+	if b.repairs == nil || r.Origin.Source != runs.FromReconcile {
+		return nil
+	}
+	list := slices.Sorted(slices.Values(r.Repairs))
+	if r.Repairs == nil {
+		if list, err = b.repairs.Repairs(ctx, r.ID); err != nil {
+			return err
+		}
+	}
+	parts[runs.DriftPart+" "+r.Origin.SourceID] = strings.Join(list, " ")
+	return nil
 }
 
 // Current reads what a run would execute now and where, if it is held and its inventories are refreshed, and drops the

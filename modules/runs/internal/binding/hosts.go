@@ -22,15 +22,18 @@ func (b *Binder) Hosts(ctx context.Context, r *runs.Run) ([]policy.Targets, erro
 	for i := range specs {
 		x := &specs[i]
 		key := selected{x.InventoryID, x.Limit, extension.Script(x.Tool)}
-		if t, ok := known[key]; ok {
-			out[i] = t
-			continue
+		t, ok := known[key]
+		if !ok {
+			var err error
+			if t, err = b.count(ctx, x); err != nil {
+				return nil, err
+			}
+			known[key] = t
 		}
-		t, err := b.count(ctx, x)
-		if err != nil {
-			return nil, err
+		if n := len(x.LimitHosts); n > 0 {
+			t.Hosts = n
 		}
-		known[key], out[i] = t, t
+		out[i] = t
 	}
 	if n := hostsOf(r); n > 0 {
 		out[0].Hosts = n

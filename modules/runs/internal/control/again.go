@@ -98,6 +98,20 @@ func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 	return made, err
 }
 
+// Reconcile repeats a dry run for real on one host.
+func (c *Controller) Reconcile(ctx context.Context, id string, o runs.Reconciliation) (*runs.Run, error) {
+	r, err := c.store.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	q := c.copy(r, runs.Origin{Source: runs.FromReconcile, SourceID: o.SourceID, RerunOf: id})
+	q.Spec.DryRun, q.Spec.RequireApproval = false, true
+	q.Spec.Shards, q.Spec.LimitHosts = 0, []string{o.Host}
+	q.Repairs, q.Then = o.Findings, o.Then
+	made, _, err := c.submitter.Take(ctx, q)
+	return made, err
+}
+
 func (c *Controller) copy(r *runs.Run, o runs.Origin) submit.Request {
 	return submit.Request{Of: r, Submission: runs.Submission{
 		Spec: r.Spec, Name: r.Name, Labels: r.Labels, Change: r.Change, ExtraVars: r.Vars, Origin: o,

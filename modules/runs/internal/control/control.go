@@ -29,6 +29,7 @@ type Teams interface {
 
 var (
 	_ runs.Controller = (*Controller)(nil)
+	_ runs.Reconciler = (*Controller)(nil)
 	_ runs.Approver   = (*Controller)(nil)
 )
 

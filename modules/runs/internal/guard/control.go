@@ -37,15 +37,23 @@ func (s *Submitter) SubmitPipeline(ctx context.Context, q runs.PipelineSubmissio
 
 // Controller lets the caller act on the runs that it may use.
 type Controller struct {
-	next runs.Controller
-	gate *Gate
+	next   runs.Controller
+	repair runs.Reconciler
+	gate   *Gate
 }
 
-var _ runs.Controller = (*Controller)(nil)
+var (
+	_ runs.Controller = (*Controller)(nil)
+	_ runs.Reconciler = (*Controller)(nil)
+)
 
 // NewController guards a controller.
-func NewController(next runs.Controller, g *Gate) *Controller {
-	return &Controller{next: next, gate: g}
+func NewController(next interface {
+	runs.Controller
+	runs.Reconciler
+}, g *Gate,
+) *Controller {
+	return &Controller{next: next, repair: next, gate: g}
 }
 
 func (c *Controller) Cancel(ctx context.Context, id string) (*runs.Run, error) {
@@ -62,6 +70,13 @@ func (c *Controller) RelaunchFailed(ctx context.Context, id string) (*runs.Run, 
 
 func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 	return c.act(ctx, id, c.next.Rerun)
+}
+
+// Reconcile needs the rights that a rerun needs.
+func (c *Controller) Reconcile(ctx context.Context, id string, r runs.Reconciliation) (*runs.Run, error) {
+	return c.act(ctx, id, func(ctx context.Context, id string) (*runs.Run, error) {
+		return c.repair.Reconcile(ctx, id, r)
+	})
 }
 
 // Preview needs no right to use the objects of the run: whoever asked for the run had it, or its template has.

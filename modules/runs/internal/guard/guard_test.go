@@ -129,11 +129,7 @@ func (b *behind) Redeem(context.Context, string, string) (runs.TicketOwner, erro
 }
 func (b *behind) Cancel(context.Context, string) (*runs.Run, error) { b.calls++; return b.run, nil }
 func (b *behind) Retry(context.Context, string) (*runs.Run, error)  { b.calls++; return b.run, nil }
-func (b *behind) RelaunchFailed(context.Context, string) (*runs.Run, error) {
-	b.calls++
-	return b.run, nil
-}
-func (b *behind) Rerun(context.Context, string) (*runs.Run, error) { b.calls++; return b.run, nil }
+func (b *behind) Rerun(context.Context, string) (*runs.Run, error)  { b.calls++; return b.run, nil }
 func (b *behind) Approve(context.Context, string, runs.DecisionInput) (*runs.Run, error) {
 	b.calls++
 	return b.run, nil
@@ -231,6 +227,9 @@ func rows() map[string]row {
 		"Controller.Rerun": {access.Use, func(ctx context.Context, g guards, id string) error {
 			return second(g.Rerun(ctx, id))
 		}},
+		"Reconciler.Reconcile": {access.Use, func(ctx context.Context, g guards, id string) error {
+			return second(g.Reconcile(ctx, id, runs.Reconciliation{}))
+		}},
 		"Controller.Preview": {access.Read, func(ctx context.Context, g guards, id string) error {
 			_, _, err := g.Preview(ctx, id)
 			return err
@@ -251,7 +250,7 @@ func TestEveryMethodHasARow(t *testing.T) {
 	for _, role := range []reflect.Type{
 		reflect.TypeFor[runs.Reader](), reflect.TypeFor[runs.Insight](), reflect.TypeFor[runs.Streamer](),
 		reflect.TypeFor[runs.Tickets](), reflect.TypeFor[runs.Controller](), reflect.TypeFor[runs.Approver](),
-		reflect.TypeFor[runs.Digests](),
+		reflect.TypeFor[runs.Digests](), reflect.TypeFor[runs.Reconciler](),
 	} {
 		for i := range role.NumMethod() {
 			name := role.Name() + "." + role.Method(i).Name

@@ -137,3 +137,13 @@ func (b *behind) Preview(context.Context, string) (*runs.Run, bool, error) {
 	b.calls++
 	return b.run, false, nil
 }
+
+func (b *behind) Reconcile(context.Context, string, runs.Reconciliation) (*runs.Run, error) {
+	b.calls++
+	return b.run, nil
+}
+
+func (b *behind) RelaunchFailed(context.Context, string) (*runs.Run, error) {
+	b.calls++
+	return b.run, nil
+}

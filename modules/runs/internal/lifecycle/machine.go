@@ -176,6 +176,11 @@ func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ah
 	if err := m.final(ctx, r, runs.StatusEvent(r, mv.From, mv.At), by, a); err != nil {
 		return nil, err
 	}
+	if !r.Kind.Parent() && r.HostsTouched > 0 {
+		if err := m.Publisher.Publish(ctx, runs.Reported{RunID: r.ID}); err != nil {
+			return nil, err
+		}
+	}
 	return r, m.Publisher.Publish(ctx, runs.Finished{
 		RunID: r.ID, Kind: r.Kind, Tool: r.Spec.Tool, Status: r.Status, TopLevel: !r.Kind.Child(), At: mv.At,
 		DurationMS: r.Duration(mv.At).Milliseconds(), Touched: r.HostsTouched,

@@ -73,6 +73,5 @@ func addHost(a, b runs.HostSummary) runs.HostSummary {
 }
 
 func rank(o runs.Outcome) int {
-	return slices.Index([]runs.Outcome{runs.HostSkipped, runs.HostOK, runs.HostChanged, runs.HostIgnored, runs.HostRescued,
-		runs.HostFailed, runs.HostUnreachable, runs.HostIncomplete}, o)
+	return slices.Index(runs.Outcomes(), o)
 }

@@ -128,7 +128,7 @@ func TestARunHasTheCredentialsOfItsInventory(t *testing.T) {
 		})
 		requested := slices.Clone(q.CredentialIDs)
 		named := q.CredentialIDs
-		if err := s.complete(t.Context(), &q); err != nil || short(q.CredentialIDs) != c.want {
+		if err := s.complete(t.Context(), &q, s.hosts.Choose); err != nil || short(q.CredentialIDs) != c.want {
 			t.Errorf("%+v: %s, %v", c, short(q.CredentialIDs), err)
 		}
 		if !slices.Equal(requested, named) {
@@ -166,7 +166,7 @@ func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 		}
 		was := slices.Clone(q.Steps)
 		steps, r := q.Steps, &runs.Run{}
-		if err := submitterOver(e, nil).completePipeline(t.Context(), r, &q, nil); err != nil {
+		if err := submitterOver(e, nil).completePipeline(t.Context(), r, &q, nil, nil); err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
 		}
@@ -213,7 +213,7 @@ func TestCredentialsAreInheritedFromTheInventoryAlone(t *testing.T) {
 		if c.vouched != "" { // the queue is the template's own, which has to be readable
 			s.gate = guard.NewGate(levels{e.id("none"): access.Use, "queue:default": access.Read}, nil)
 		}
-		if err := s.complete(t.Context(), &q); message(err) != c.message {
+		if err := s.complete(t.Context(), &q, nil); message(err) != c.message {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestStepsInheritWhatTheirInventoryHas(t *testing.T) {
 			{Name: "s", Tool: "bash", Command: "true", InventoryID: e.id(c.step.inventory), CredentialIDs: crds(c.step.own)},
 		}}
 		r := &runs.Run{}
-		err := submitterOver(e, nil, "a", "b").completePipeline(t.Context(), r, &q, nil)
+		err := submitterOver(e, nil, "a", "b").completePipeline(t.Context(), r, &q, nil, nil)
 		if message(err) != c.message {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -269,21 +269,21 @@ func TestWhatIsInheritedMustExist(t *testing.T) {
 	t.Parallel()
 	e := inventories{"gone": "q"}
 	q := playbook(func(x *runs.Submission) { x.InventoryID = e.id("gone") })
-	err := submitterOver(e, nil).complete(t.Context(), &q)
+	err := submitterOver(e, nil).complete(t.Context(), &q, nil)
 	if !secrets.CredentialNotFound.Is(err) || !cmp.Equal(locations(err), []string{"inventory_id"}) {
 		t.Error(err, locations(err))
 	}
 	p := runs.PipelineSubmission{Steps: []runs.StepSpec{
 		{Name: "a", Tool: "bash", Command: "true"}, {Name: "b", Tool: "bash", Command: "true", InventoryID: e.id("gone")},
 	}}
-	err = submitterOver(e, nil).completePipeline(t.Context(), &runs.Run{}, &p, nil)
+	err = submitterOver(e, nil).completePipeline(t.Context(), &runs.Run{}, &p, nil, nil)
 	if !secrets.CredentialNotFound.Is(err) || !cmp.Equal(locations(err), []string{"steps[1].inventory_id"}) {
 		t.Error(err, locations(err))
 	}
 	s := submitterOver(inventories{"ab": "a b"}, nil)
 	s.credentials = nil // there is no source of credentials
 	q = playbook(func(x *runs.Submission) { x.InventoryID = inventories{}.id("ab") })
-	if err := s.complete(t.Context(), &q); !secrets.CredentialNotFound.Is(err) {
+	if err := s.complete(t.Context(), &q, nil); !secrets.CredentialNotFound.Is(err) {
 		t.Error(err)
 	}
 }
@@ -304,7 +304,7 @@ func TestCredentialsAreValidatedLast(t *testing.T) {
 		{"z", "", context.Canceled},
 	} {
 		q := playbook(func(x *runs.Submission) { x.CredentialIDs, x.InventoryID = crds(c.requested), e.id(c.inventory) })
-		err := submitterOver(e, results).complete(t.Context(), &q)
+		err := submitterOver(e, results).complete(t.Context(), &q, nil)
 		if want := c.want; want == nil && err != nil || want == context.Canceled && err != want ||
 			want != nil && want != context.Canceled &&
 				(message(err) != "credential_ids: "+want.Error() || !fault.Is(err, fault.Conflict)) {
@@ -313,7 +313,7 @@ func TestCredentialsAreValidatedLast(t *testing.T) {
 		hidden := playbook(func(x *runs.Submission) {
 			x.CredentialIDs, x.InventoryID, x.ProjectID = crds(c.requested), e.id(c.inventory), "prj_"+absent
 		})
-		if err := submitterOver(e, results).complete(t.Context(), &hidden); !fault.Is(err, fault.NotFound) {
+		if err := submitterOver(e, results).complete(t.Context(), &hidden, nil); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%+v comes before what is missing: %v", c, err)
 		}
 	}
@@ -330,7 +330,7 @@ func TestCredentialsAreValidatedLast(t *testing.T) {
 			Steps: []runs.StepSpec{step("a", "", "x"), step("b", "", "x"), step("c", "", "")}},
 	} {
 		s := submitterOver(e, results)
-		err := s.completePipeline(t.Context(), &runs.Run{}, &c, nil)
+		err := s.completePipeline(t.Context(), &runs.Run{}, &c, nil, nil)
 		if at == "" && err != nil || at != "" &&
 			(!fault.Is(err, fault.Conflict) || !cmp.Equal(locations(err), []string{at})) {
 			t.Errorf("%s: %v", at, err)

@@ -25,6 +25,8 @@ func action(s runs.Source) audit.Action {
 		return audit.RunRelaunch
 	case runs.FromRerun:
 		return audit.RunRerun
+	case runs.FromReconcile:
+		return audit.RunReconcile
 	default:
 		return audit.RunSubmit
 	}

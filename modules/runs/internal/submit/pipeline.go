@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/modules/runs/internal/hostquery"
 	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
@@ -35,7 +36,7 @@ func (s *Submitter) TakePipeline(
 			return nil, false, err
 		}
 	}
-	if err := s.completePipeline(ctx, r, &q, of); err != nil {
+	if err := s.completePipeline(ctx, r, &q, of, s.hosts.Choose); err != nil {
 		return nil, false, err
 	}
 	if err := s.pin(ctx, r, q.ProjectID, of); err != nil {
@@ -45,16 +46,18 @@ func (s *Submitter) TakePipeline(
 		return nil, false, err
 	}
 	descend(r, of, q.Steps)
-	return s.store(ctx, r, of, q.Idempotency, q.WhenBusy)
+	return s.store(ctx, r, Request{Of: of, Submission: runs.Submission{Idempotency: q.Idempotency, WhenBusy: q.WhenBusy}})
 }
 
 func (s *Submitter) CheckPipeline(ctx context.Context, q runs.PipelineSubmission) error {
-	return s.completePipeline(ctx, &runs.Run{}, &q, nil)
+	return s.completePipeline(ctx, &runs.Run{}, &q, nil, s.hosts.Check)
 }
 
 // completePipeline fills the record from a request and validates it. A request that is made again, from another
 // pipeline, has what its steps execute already.
-func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission, of *runs.Run) error {
+func (s *Submitter) completePipeline(
+	ctx context.Context, r *runs.Run, q *runs.PipelineSubmission, of *runs.Run, choose hostquery.Chooser,
+) error {
 	r.Kind, r.Name, r.Labels, r.Change, r.Vars = runs.Pipeline, q.Name, q.Labels, q.Change, q.ExtraVars
 	r.Spec = runs.Spec{
 		InventoryID: q.InventoryID, Inventory: q.Inventory, ProjectID: q.ProjectID, TemplateID: q.TemplateID,
@@ -69,6 +72,9 @@ func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.P
 	if of == nil {
 		var err error
 		if vouched, err = s.expand(ctx, q); err != nil {
+			return err
+		}
+		if err := hostquery.Steps(ctx, q, choose); err != nil {
 			return err
 		}
 	}
@@ -164,6 +170,7 @@ func (s *Submitter) step(c checks, x *runs.StepSpec, spec *runs.Spec) {
 		c.bad("queue", "is not the name of a queue")
 	}
 	c.tool(spec)
+	c.query(spec)
 	c.argument("playbook", x.Playbook, maxPath)
 	c.inside(spec)
 	c.text("command", x.Command, maxCommand)
@@ -223,7 +230,7 @@ func own(x *runs.StepSpec) string {
 		set  bool
 	}{
 		{"tool", x.Tool != ""}, {"playbook", x.Playbook != ""}, {"command", x.Command != ""},
-		{"inventory_id", x.InventoryID != ""}, {"project_id", x.ProjectID != ""},
+		{"inventory_id", x.InventoryID != ""}, {"inventory_query", x.InventoryQuery != ""}, {"project_id", x.ProjectID != ""},
 		{"credential_ids", x.CredentialIDs != nil}, {"extra_vars", len(x.ExtraVars) > 0}, {"limit", x.Limit != ""},
 		{"tags", len(x.Tags) > 0}, {"skip_tags", len(x.SkipTags) > 0}, {"timeout", x.TimeoutSeconds != 0},
 		{"queue", x.Queue != ""}, {"fail_on", x.FailOn != nil},

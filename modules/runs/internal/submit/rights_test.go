@@ -206,7 +206,7 @@ func TestATemplateVouchesForItsStepAlone(t *testing.T) {
 		q := runs.PipelineSubmission{Vouched: c.vouched,
 			Steps: []runs.StepSpec{{Name: "a", Tool: "bash", Command: "true"}, c.step}}
 		r := &runs.Run{}
-		err := s.completePipeline(t.Context(), r, &q, nil)
+		err := s.completePipeline(t.Context(), r, &q, nil, nil)
 		if (err == nil) != (c.message == "") || err != nil && !strings.HasPrefix(err.Error(), c.message) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -219,7 +219,7 @@ func TestATemplateVouchesForItsStepAlone(t *testing.T) {
 		}
 		q.Steps[0].CredentialIDs = []string{"crd_" + read}
 		q.Steps[1] = c.step
-		if err := s.completePipeline(t.Context(), &runs.Run{}, &q, nil); !runs.UseRequired.Is(err) ||
+		if err := s.completePipeline(t.Context(), &runs.Run{}, &q, nil, nil); !runs.UseRequired.Is(err) ||
 			!cmp.Equal(locations(err), []string{"steps[0].credential_ids[0]"}) {
 			t.Errorf("%s: another step that names the credential: %v", name, err)
 		}

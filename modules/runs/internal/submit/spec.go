@@ -59,6 +59,7 @@ func (s *Submitter) spec(c checks, x *runs.Spec) {
 	if x.Shards < 0 {
 		c.bad("shards", "must not be negative")
 	}
+	c.query(x)
 	if x.Shards > 1 && x.Tool != runs.Ansible {
 		c.bad("shards", "only ansible runs can be split")
 	}
@@ -92,6 +93,17 @@ func (c checks) tool(x *runs.Spec) {
 		if strings.TrimSpace(x.Command) == "" {
 			c.bad("command", "is required for %s", x.Tool)
 		}
+	}
+}
+
+// query checks where a query may be. What selects the hosts checks the query itself.
+func (c checks) query(x *runs.Spec) {
+	switch {
+	case x.InventoryQuery == "":
+	case x.Tool != runs.Ansible:
+		c.bad("inventory_query", "only ansible runs have hosts")
+	case x.Inventory != "":
+		c.bad("inventory", "must be empty where inventory_query is given")
 	}
 }
 

@@ -7,10 +7,12 @@ import (
 
 	"github.com/writ-automation/writ/modules/runs/internal/binding"
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
+	"github.com/writ-automation/writ/modules/runs/internal/hostquery"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
@@ -36,6 +38,7 @@ type Submitter struct {
 	policies    policy.Evaluator
 	binder      *binding.Binder
 	gate        *guard.Gate
+	hosts       hostquery.Hosts
 }
 
 var (
@@ -53,6 +56,12 @@ func New(
 		binder: b, gate: g}
 }
 
+// WithHosts sets what selects hosts for queries. Without it every query is refused.
+func (s *Submitter) WithHosts(q estate.HostQueries) *Submitter {
+	s.hosts = hostquery.Hosts{Queries: q, Inventories: s.refs, Gate: s.gate}
+	return s
+}
+
 // Request is a submission with options that only the application itself may set.
 type Request struct {
 	runs.Submission
@@ -60,6 +69,10 @@ type Request struct {
 	Of *runs.Run
 	// ShardHosts are the shards of a split, if they are known.
 	ShardHosts [][]string
+	// Repairs are the findings that the run is made to repair.
+	Repairs []string
+	// Then is called in the unit that stores the run, whose error undoes it. It may be nil.
+	Then func(ctx context.Context, r *runs.Run) error
 	// inherited are the credentials that the inventory adds.
 	inherited []string
 }
@@ -69,12 +82,18 @@ func (s *Submitter) Submit(ctx context.Context, sub runs.Submission) (*runs.Run,
 }
 
 func (s *Submitter) Check(ctx context.Context, sub runs.Submission) error {
-	return s.complete(ctx, &Request{Submission: sub})
+	return s.complete(ctx, &Request{Submission: sub}, s.hosts.Check)
 }
 
 // complete fills in the defaults of a request and validates it.
-func (s *Submitter) complete(ctx context.Context, q *Request) error {
+func (s *Submitter) complete(ctx context.Context, q *Request, choose hostquery.Chooser) error {
 	var err error
+	if q.Of == nil && q.InventoryQuery != "" { // hosts of a run that is made from another one are chosen
+		err = choose(ctx, hostquery.Query{Text: q.InventoryQuery, Origin: q.Origin}, &q.InventoryID, &q.LimitHosts)
+	}
+	if err != nil {
+		return err
+	}
 	if q.inherited, err = s.inherit(ctx, q.InventoryID, &q.Queue); err != nil {
 		return err
 	}
@@ -84,7 +103,7 @@ func (s *Submitter) complete(ctx context.Context, q *Request) error {
 
 // Take is Submit for requests that are made from other runs.
 func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error) {
-	if err := s.complete(ctx, &q); err != nil {
+	if err := s.complete(ctx, &q, s.hosts.Choose); err != nil {
 		return nil, false, err
 	}
 	if q.Of != nil {
@@ -103,8 +122,9 @@ func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error
 		r.Kind = runs.Split
 		r.ShardCount = len(q.ShardHosts)
 	}
+	r.Repairs = q.Repairs
 	descend(r, q.Of, nil)
-	return s.store(ctx, r, q.Of, q.Idempotency, q.WhenBusy)
+	return s.store(ctx, r, q)
 }
 
 func (s *Submitter) validate(ctx context.Context, q *Request) error {
@@ -152,10 +172,9 @@ func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
 
 // store stores the run, unless its key made one before, a policy denies it, or its template is busy. It writes the key
 // first: the second of two equal requests waits there for the first, and then finds its run.
-func (s *Submitter) store(
-	ctx context.Context, r, of *runs.Run, key *runs.Idempotency, when runs.WhenBusy,
-) (*runs.Run, bool, error) {
-	if err := s.hide(ctx, r, of); err != nil {
+func (s *Submitter) store(ctx context.Context, r *runs.Run, q Request) (*runs.Run, bool, error) {
+	key := q.Idempotency
+	if err := s.hide(ctx, r, q.Of); err != nil {
 		return nil, false, err
 	}
 	asked, err := detail(r)
@@ -185,7 +204,7 @@ func (s *Submitter) store(
 		if err := s.evaluate(ctx, r, hosts, b); err != nil {
 			return err
 		}
-		if err := s.decideBusy(ctx, r, when); err != nil {
+		if err := s.decideBusy(ctx, r, q.WhenBusy); err != nil {
 			return err
 		}
 		if len(r.Risk.Reasons) > 0 {
@@ -194,7 +213,10 @@ func (s *Submitter) store(
 		if err := s.note(ctx, r, asked); err != nil {
 			return err
 		}
-		return s.enter(ctx, r, sealed)
+		if err := s.enter(ctx, r, sealed); err != nil || q.Then == nil {
+			return err
+		}
+		return q.Then(ctx, r)
 	})
 	if err != nil {
 		return nil, false, s.refused(ctx, r, asked, err)

@@ -46,6 +46,10 @@ func (knows) Selected(context.Context, string, string) (content, hosts string, e
 	return "content", "hosts", nil
 }
 
+func (knows) Variables(context.Context, string, ...string) (func(string) map[string]any, error) {
+	return func(string) map[string]any { return nil }, nil
+}
+
 func (knows) RefreshesOnLaunch(context.Context, string) (bool, error) { return false, nil }
 
 func (knows) Holds(context.Context, string) (all bool, steps []string, err error) {

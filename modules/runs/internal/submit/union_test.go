@@ -41,13 +41,13 @@ func TestTooManyCredentials(t *testing.T) {
 		}
 		s.gate = guard.NewGate(open{}, nil)
 		q := playbook(func(x *runs.Submission) { x.CredentialIDs, x.InventoryID = c.requested, inventories{}.id("i") })
-		single := s.complete(t.Context(), &q)
+		single := s.complete(t.Context(), &q, nil)
 		p := runs.PipelineSubmission{InventoryID: inventories{}.id("i"), Steps: []runs.StepSpec{
 			{Name: "a", Tool: "bash", Command: "true", CredentialIDs: c.requested},
 			{Name: "b", Tool: "bash", Command: "true", CredentialIDs: c.requested},
 		}}
 		asked := len(v.asked)
-		steps := s.completePipeline(t.Context(), &runs.Run{}, &p, nil)
+		steps := s.completePipeline(t.Context(), &runs.Run{}, &p, nil, nil)
 		if (single == nil) != c.ok || (steps == nil) != c.ok {
 			t.Errorf("%d and %d: %v, %v", len(c.requested), len(c.inherited), single, steps)
 		}

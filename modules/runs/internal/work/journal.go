@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -85,7 +86,12 @@ func (j *Journal) SaveTasks(ctx context.Context, l runs.Lease, tasks []runs.Task
 }
 
 func (j *Journal) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFacts) error {
-	return j.underLease(ctx, l, func(ctx context.Context) error { return j.summaries.SaveFacts(ctx, l.RunID, facts) })
+	return j.underLease(ctx, l, func(ctx context.Context) error {
+		if err := j.summaries.SaveFacts(ctx, l.RunID, facts); err != nil {
+			return err
+		}
+		return j.machine.Signals.Signal(ctx, events.TopicFacts, "")
+	})
 }
 
 // underLease checks the lease and calls save, for stores that do not check leases themselves.

@@ -68,17 +68,19 @@ func (l *Launch) submit(ctx context.Context, f *scheduling.Firing) (run *runs.Ru
 	case t.TemplateID != "":
 		run, _, err = l.launcher.Launch(ctx, t.TemplateID, catalog.Launch{
 			Answers: t.Answers, Source: runs.FromSchedule, By: f.Schedule.ID, Idempotency: key,
-			RequireApproval: t.RequireApproval, Locks: locks,
+			RequireApproval: t.RequireApproval, DryRunOnly: t.DryRun, Locks: locks,
 		})
 	case t.Run != nil:
 		q := *t.Run
 		q.Origin, q.Idempotency = from, key
 		q.RequireApproval, q.Locks = q.RequireApproval || t.RequireApproval, slices.Concat(q.Locks, locks)
+		q.DryRun = q.DryRun || t.DryRun
 		run, _, err = l.submitter.Submit(ctx, q)
 	case t.Pipeline != nil:
 		q := *t.Pipeline
 		q.Origin, q.Idempotency = from, key
 		q.RequireApproval, q.Locks = q.RequireApproval || t.RequireApproval, slices.Concat(q.Locks, locks)
+		q.DryRun = q.DryRun || t.DryRun
 		run, _, err = l.submitter.SubmitPipeline(ctx, q)
 	default:
 		return nil, errors.New("the schedule has no target")

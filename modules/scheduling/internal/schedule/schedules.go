@@ -127,7 +127,7 @@ func (s *Schedules) record(ctx context.Context, a audit.Action, x *scheduling.Sc
 		Action: a, Object: audit.Object{Kind: kind, ID: x.ID, Name: x.Name},
 		Detail: map[string]any{
 			"cron": x.Cron, "timezone": x.Timezone, "enabled": x.Enabled, "org_id": x.Org, "owner": x.Owner,
-			"require_approval": x.Target.RequireApproval, "overlap": string(x.Overlap),
+			"require_approval": x.Target.RequireApproval, "dry_run": x.Target.DryRun, "overlap": string(x.Overlap),
 			"target": targetKind(&x.Target), "names": object.Texts(refs(&x.Target).IDs()),
 		},
 	})

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -92,6 +93,8 @@ func plain(s *runs.Spec) error {
 		return fault.BadField("templated", "is not taken")
 	case s.LimitHosts != nil:
 		return fault.BadField("limit_hosts", "is not taken")
+	case s.InventoryQuery != "" && s.InventoryID == "":
+		return fault.BadField("inventory_query", "needs inventory_id where nobody is there to choose")
 	default:
 		return nil
 	}
@@ -102,8 +105,10 @@ func plainPipeline(p *runs.PipelineSubmission) error {
 		return err
 	}
 	for i := range p.Steps {
-		if len(p.Steps[i].Templated) > 0 {
-			return fault.BadField(fmt.Sprintf("steps[%d].templated", i), "is not taken")
+		x := &p.Steps[i]
+		if err := plain(&runs.Spec{Templated: x.Templated, LimitHosts: x.LimitHosts, InventoryQuery: x.InventoryQuery,
+			InventoryID: cmp.Or(x.InventoryID, p.InventoryID)}); err != nil {
+			return fault.Below(fmt.Sprintf("steps[%d]", i), err)
 		}
 	}
 	return nil

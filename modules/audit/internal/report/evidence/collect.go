@@ -102,8 +102,5 @@ func first[T any](list []T, most int) (kept []T, omitted int) {
 
 // rank orders outcomes, the worst has the highest rank.
 func rank(o runs.Outcome) int {
-	return slices.Index([]runs.Outcome{
-		runs.HostSkipped, runs.HostOK, runs.HostChanged, runs.HostIgnored, runs.HostRescued, runs.HostFailed,
-		runs.HostUnreachable, runs.HostIncomplete,
-	}, o)
+	return slices.Index(runs.Outcomes(), o)
 }

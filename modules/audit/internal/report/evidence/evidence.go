@@ -75,14 +75,23 @@ func (e *Evidence) Collect(ctx context.Context, run string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	return e.collect(ctx, r, e.parts, e.results, e.entries, e.anchors, e.receipt)
+}
+
+// Proof returns the part of the document that is about the trail: the entries of a run and its receipt.
+func (e *Evidence) Proof(ctx context.Context, r *runs.Run) (*Document, error) {
+	return e.collect(ctx, r, e.entries, e.receipt)
+}
+
+func (e *Evidence) collect(
+	ctx context.Context, r *runs.Run, parts ...func(context.Context, *runs.Run, *Document) error,
+) (*Document, error) {
 	d := &Document{
 		Run: settings(r, e.p.Clock.Now()), RequestedBy: who(r.Actor), Commit: r.Commit, GeneratedAt: e.p.Clock.Now().UTC(),
 		Holds: []Hold{}, Decisions: []Decision{}, Hosts: []Host{}, Tasks: []Task{}, Receipts: []Entry{}, Anchors: []Anchor{},
 		Problems: []Problem{},
 	}
-	for _, part := range []func(context.Context, *runs.Run, *Document) error{
-		e.parts, e.results, e.entries, e.anchors, e.receipt,
-	} {
+	for _, part := range parts {
 		if err := part(ctx, r, d); err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package runs
+package scopes
 
 import (
 	"fmt"
@@ -9,25 +9,25 @@ import (
 
 func TestScopesAreKeptWithinBounds(t *testing.T) {
 	t.Parallel()
-	k := newScopes()
+	k := newCache()
 	set := func(i int64) []string { return []string{fmt.Sprint("inv_", i), "queue:default"} }
-	for i := range int64(3 * scopeGeneration) {
+	for i := range int64(3 * generation) {
 		k.put(i+1, digestOf(set(i+1)), set(i+1))
 		// Scopes in use stay, by id and by digest.
 		if id, ok := k.id(digestOf(set(1))); !ok || id != 1 || k.objects(1) == nil {
 			t.Fatalf("after %d more the first is %d, %t", i, id, ok)
 		}
 	}
-	if n := len(k.young.objects) + len(k.old.objects); n > 2*scopeGeneration+1 {
+	if n := len(k.young.objects) + len(k.old.objects); n > 2*generation+1 {
 		t.Errorf("%d scopes are kept", n)
 	}
-	if n := len(k.young.ids) + len(k.old.ids); n > 2*scopeGeneration+1 {
+	if n := len(k.young.ids) + len(k.old.ids); n > 2*generation+1 {
 		t.Errorf("%d digests are kept", n)
 	}
 	if _, ok := k.id(digestOf(set(2))); ok || k.objects(2) != nil {
 		t.Error("what nobody asked for is still kept")
 	}
-	if diff := cmp.Diff(set(3*scopeGeneration), k.objects(3*scopeGeneration)); diff != "" {
+	if diff := cmp.Diff(set(3*generation), k.objects(3*generation)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,0 +1,2 @@
+// Package estate serves hosts, facts, changes and drift over HTTP.
+package estate

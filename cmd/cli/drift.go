@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+const driftPath = "/v1/drift"
+
+// driftAnswer is what is told of drift.
+type driftAnswer struct {
+	Resources []map[string]any `json:"resources"`
+	Coverage  []struct {
+		Host      string    `json:"host"`
+		Checked   int       `json:"checked"`
+		Drifted   int       `json:"drifted"`
+		Unknown   int       `json:"unknown"`
+		CheckedAt time.Time `json:"checked_at"`
+	} `json:"coverage"`
+	Count    int `json:"count"`
+	Total    int `json:"total"`
+	Hosts    int `json:"hosts"`
+	Ignored  int `json:"ignored"`
+	Withheld int `json:"withheld"`
+}
+
+func driftCommand(w environment) *cobra.Command {
+	var host, target string
+	c := &cobra.Command{
+		Use: "drift", Short: "List what differs from what playbooks say, and repair it", Args: args(cobra.NoArgs),
+		Long: "List the resources that differ from what playbooks say, from the newest dry runs, and what was checked\n" +
+			"on each host. A host has no drift only if something was checked and nothing is unknown.",
+	}
+	c.Flags().StringVar(&host, "host", "", "only this host")
+	c.Flags().StringVar(&target, "target", "", "only this target, by its id")
+	c = clientCommand(w, c, func(ctx context.Context, c *client, _ []string, out printer) error {
+		all, err := c.drift(ctx, url.Values{"host": {host}, "target": {target}})
+		switch {
+		case err != nil:
+			return err
+		case out.json:
+			return printJSON(w.out, all)
+		case all.Hosts == 0:
+			_, _ = fmt.Fprintln(w.err, "writ: no dry run has checked a host")
+			return nil
+		}
+		printDrift(w, all)
+		return nil
+	})
+	c.AddCommand(driftReconcileCommand(w), driftIgnoreCommand(w))
+	return c
+}
+
+// drift reads every page of drift.
+func (c *client) drift(ctx context.Context, query url.Values) (driftAnswer, error) {
+	for name, values := range query {
+		if values[0] == "" {
+			query.Del(name)
+		}
+	}
+	all := driftAnswer{Resources: []map[string]any{}}
+	for offset := 0; ; offset += page.MaxRows {
+		query.Set("offset", strconv.Itoa(offset))
+		var got driftAnswer
+		if err := c.call(ctx, http.MethodGet, driftPath+"?"+query.Encode(), nil, &got); err != nil {
+			return all, err
+		}
+		rows, hosts := append(all.Resources, got.Resources...), append(all.Coverage, got.Coverage...)
+		all = got
+		all.Resources, all.Coverage, all.Count = rows, hosts, len(rows)
+		if len(got.Resources) < page.MaxRows && len(got.Coverage) < page.MaxRows {
+			return all, nil
+		}
+	}
+}
+
+func printDrift(w environment, all driftAnswer) {
+	now, screen := clock.New().Now(), newScreen(w)
+	rows := make([][]field, 0, len(all.Resources))
+	for _, r := range all.Resources {
+		tasks := make([]string, 0, 4)
+		list, _ := r["changed_tasks"].([]any)
+		for _, t := range list {
+			tasks = append(tasks, fmt.Sprint(t))
+		}
+		seen, _ := time.Parse(time.RFC3339, stringField(r, "first_seen"))
+		confidence := stringField(r, "confidence")
+		if r["unconfirmed"] == true {
+			confidence += ", unconfirmed"
+		}
+		rows = append(rows, []field{
+			{text: oneLine(stringField(r, "host"), 60)}, {text: oneLine(stringField(r, "resource"), 80)},
+			{text: oneLine(strings.Join(tasks, ", "), 80)}, {text: confidence}, {text: age(now.Sub(seen)), number: true},
+		})
+	}
+	if len(rows) > 0 {
+		screen.table([]string{"HOST", "RESOURCE", "TASKS", "CONFIDENCE", "SINCE"}, rows)
+		_, _ = fmt.Fprintln(w.out)
+	}
+	rows = rows[:0]
+	for _, h := range all.Coverage {
+		rows = append(rows, []field{
+			{text: oneLine(h.Host, 60)}, {text: strconv.Itoa(h.Checked), number: true},
+			{text: strconv.Itoa(h.Drifted), number: true}, {text: strconv.Itoa(h.Unknown), number: true},
+			{text: age(now.Sub(h.CheckedAt)), number: true},
+		})
+	}
+	screen.table([]string{"HOST", "CHECKED", "DRIFTED", "UNKNOWN", "AGE"}, rows)
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{all.Ignored, "left out by rules"}, {all.Withheld, "of runs that you may not read"}} {
+		if n.n > 0 {
+			_, _ = fmt.Fprintf(w.err, "writ: %d more, %s\n", n.n, n.what)
+		}
+	}
+}
+
+func driftReconcileCommand(w environment) *cobra.Command {
+	var target string
+	c := &cobra.Command{
+		Use: "reconcile HOST", Short: "Make a held run that repairs the drift of a host", Args: args(cobra.ExactArgs(1)),
+		Long: "Make a run with the settings of the dry run that found the drift, for real and on the host alone. It is\n" +
+			"held until it is approved.",
+	}
+	c.Flags().StringVar(&target, "target", "", "the target, by its id, if the host drifts from several")
+	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+		body := map[string]any{"host": a[0]}
+		if target != "" {
+			body["target"] = target
+		}
+		run, _, err := c.exchange(ctx, http.MethodPost, driftPath+"/reconcile", "", body)
+		switch {
+		case err != nil:
+			return err
+		case out.json:
+			return printJSON(w.out, run)
+		}
+		_, _ = fmt.Fprintf(w.out, "%s is held; approve it with writ approve\n", oneLine(stringField(run, "id"), 80))
+		return nil
+	})
+}
+
+func driftIgnoreCommand(w environment) *cobra.Command {
+	return group("ignore", "List, add and delete rules that leave drift out", driftIgnoreListCommand(w),
+		driftIgnoreAddCommand(w), driftIgnoreDeleteCommand(w))
+}
+
+func driftIgnoreListCommand(w environment) *cobra.Command {
+	return clientCommand(w, &cobra.Command{
+		Use: "list", Short: "List the rules by host and resource", Args: args(cobra.NoArgs),
+	}, func(ctx context.Context, c *client, _ []string, out printer) error {
+		list, err := c.rows(ctx, driftPath+"/ignores", "ignores", url.Values{})
+		switch {
+		case err != nil:
+			return err
+		case out.json:
+			return printJSON(w.out, map[string]any{"ignores": append([]map[string]any{}, list...), "count": len(list)})
+		case len(list) == 0:
+			_, _ = fmt.Fprintln(w.err, "writ: no rules leave drift out")
+			return nil
+		}
+		rows := make([][]field, 0, len(list))
+		for _, i := range list {
+			rows = append(rows, []field{
+				{text: oneLine(stringField(i, "id"), 80)}, {text: oneLine(stringField(i, "host"), 60)},
+				{text: oneLine(stringField(i, "resource"), 80)},
+				{text: cmp.Or(oneLine(stringField(i, "expires_at"), 40), "never")},
+				{text: oneLine(stringField(i, "reason"), 60)},
+			})
+		}
+		newScreen(w).table([]string{"ID", "HOST", "RESOURCE", "EXPIRES", "REASON"}, rows)
+		return nil
+	})
+}
+
+func driftIgnoreAddCommand(w environment) *cobra.Command {
+	var reason, until string
+	c := &cobra.Command{
+		Use: "add HOST RESOURCE", Short: "Leave drift out", Args: args(cobra.ExactArgs(2)),
+		Long: "Leave the drift out whose host and resource fit. Each is a name with * for any text.",
+	}
+	c.Flags().StringVarP(&reason, "reason", "m", "", "why; it is recorded")
+	c.Flags().StringVar(&until, "until", "", "a date or an RFC 3339 time when drift is listed again; never if absent")
+	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+		body := map[string]any{"host": a[0], "resource": a[1], "reason": reason}
+		if until != "" {
+			t, err := dateOrTime(until)
+			if err != nil {
+				return usagef("--until: expected a date such as 2026-05-01, or an RFC 3339 time")
+			}
+			body["expires_at"] = t.Format(time.RFC3339)
+		}
+		rule, _, err := c.exchange(ctx, http.MethodPost, driftPath+"/ignores", "", body)
+		switch {
+		case err != nil:
+			return err
+		case out.json:
+			return printJSON(w.out, rule)
+		}
+		_, _ = fmt.Fprintln(w.out, oneLine(stringField(rule, "id"), 80))
+		return nil
+	})
+}
+
+func driftIgnoreDeleteCommand(w environment) *cobra.Command {
+	return clientCommand(w, &cobra.Command{
+		Use: "delete ID...", Short: "Delete rules; what they left out is listed again", Args: args(cobra.MinimumNArgs(1)),
+		PreRunE: func(_ *cobra.Command, list []string) error {
+			for _, id := range list {
+				if !ids.Valid(ids.DriftIgnore, id) {
+					return usagef("%s is not the id of a rule", oneLine(id, 80))
+				}
+			}
+			return nil
+		},
+	}, func(ctx context.Context, c *client, list []string, out printer) error {
+		return eachID(out, list, "deleted", func(id string) error {
+			return c.call(ctx, http.MethodDelete, driftPath+"/ignores/"+url.PathEscape(id), nil, nil)
+		})
+	})
+}

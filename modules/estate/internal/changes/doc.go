@@ -1,0 +1,2 @@
+// Package changes makes changes of the runs that name them.
+package changes

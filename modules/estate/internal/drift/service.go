@@ -1,0 +1,147 @@
+package drift
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/estate"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// Drift implements estate.Drift.
+type Drift struct {
+	Store      estate.DriftStore
+	Runs       runs.Store
+	Reconciler runs.Reconciler
+	Licenses   system.Licenses
+	Guard      access.Guard
+	Clock      clock.Clock
+}
+
+var _ estate.Drift = (*Drift)(nil)
+
+func (s *Drift) Drift(ctx context.Context, q estate.DriftQuery) (estate.DriftPage, error) {
+	scope, err := s.Guard.Scope(ctx)
+	if err != nil {
+		return estate.DriftPage{}, fmt.Errorf("decide what may be read: %w", err)
+	}
+	return s.Store.Findings(ctx, q, scope, s.Clock.Now())
+}
+
+func (s *Drift) Reconcile(ctx context.Context, host, target string) (*runs.Run, error) {
+	if host == "" {
+		return nil, fault.BadField("host", "must not be empty")
+	}
+	if err := s.Licenses.Require(ctx, estate.FeatureReconcile); err != nil {
+		return nil, err
+	}
+	found, err := s.findings(ctx, host, target)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]string, len(found))
+	newest := &found[0]
+	for i := range found {
+		f := &found[i]
+		if f.Target.ID != newest.Target.ID {
+			return nil, fault.BadField("target", "the host drifts from several targets; name one of them")
+		}
+		list[i] = f.ID
+		if f.LastSeen.After(newest.LastSeen) {
+			newest = f
+		}
+	}
+	slices.Sort(list)
+	q := estate.DriftQuery{Host: host, Target: newest.Target.ID}
+	made, err := s.Reconciler.Reconcile(ctx, newest.RunID, runs.Reconciliation{
+		Host: host, SourceID: q.Target, Findings: list,
+		Then: func(ctx context.Context, r *runs.Run) error { return s.bind(ctx, q, r, list) },
+	})
+	if runs.RunNotFound.Is(err) {
+		return nil, estate.NoDrift.New("the dry run %s that found the drift was deleted; make another one", newest.RunID)
+	}
+	return made, err
+}
+
+// findings returns what the caller may read of the drift of a host.
+func (s *Drift) findings(ctx context.Context, host, target string) ([]estate.Finding, error) {
+	scope, err := s.Guard.Scope(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("decide what may be read: %w", err)
+	}
+	list, hosts, err := s.every(ctx, estate.DriftQuery{Host: host, Target: target}, scope)
+	switch {
+	case err != nil || len(list) > 0:
+		return list, err
+	case hosts == 0:
+		return nil, estate.HostNotFound.New("no dry run checked the host %q", host)
+	default:
+		return nil, estate.NoDrift.New("the host %q has no drift", host)
+	}
+}
+
+// every returns all findings of a query, and how many hosts were checked.
+func (s *Drift) every(
+	ctx context.Context, q estate.DriftQuery, scope access.Scope,
+) (list []estate.Finding, hosts int, err error) {
+	now := s.Clock.Now()
+	for {
+		q.Window = page.Window{Offset: len(list), Limit: page.MaxRows}
+		out, err := s.Store.Findings(ctx, q, scope, now)
+		if err != nil {
+			return nil, 0, err
+		}
+		if list = append(list, out.Findings...); len(out.Findings) < page.MaxRows {
+			return list, out.Hosts, nil
+		}
+	}
+}
+
+// bind binds the findings to a new run, in the unit that stores it: of two such runs the second one finds the first.
+func (s *Drift) bind(ctx context.Context, q estate.DriftQuery, r *runs.Run, list []string) error {
+	if _, err := s.Store.Drifting(ctx, q.Target); err != nil { // locks the target
+		return err
+	}
+	now, _, err := s.every(ctx, q, access.Everything())
+	if err != nil {
+		return err
+	}
+	left := 0
+	asked := map[string]bool{}
+	for i := range now {
+		f := &now[i]
+		if _, found := slices.BinarySearch(list, f.ID); !found {
+			continue
+		}
+		left++
+		if id := f.ReconcileRunID; id != "" && !asked[id] {
+			asked[id] = true
+			if err := s.ended(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	if left < len(list) {
+		return estate.NoDrift.New("the drift of the host %q has changed meanwhile; ask again", q.Host)
+	}
+	return s.Store.Bind(ctx, r.ID, list)
+}
+
+// ended returns Reconciling for a run that has not ended.
+func (s *Drift) ended(ctx context.Context, id string) error {
+	r, err := s.Runs.ByID(ctx, id)
+	switch {
+	case fault.Is(err, fault.NotFound) || err == nil && r.Status.Terminal():
+		return nil
+	case err != nil:
+		return err
+	default:
+		return estate.Reconciling.New("the run %s would repair this drift already; it is %s", id, r.Status).With("run_id", id)
+	}
+}

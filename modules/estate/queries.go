@@ -1,0 +1,8 @@
+package estate
+
+import (
+	"github.com/writ-automation/writ/modules/estate/internal/facts"
+	"github.com/writ-automation/writ/modules/estate/internal/query"
+)
+
+func parse(text string) (facts.Match, error) { return query.Parse(text) }
