@@ -22,6 +22,6 @@ func TestHosts(t *testing.T) {
 	want(t, scrape(t, metrics.NewHosts(hosts{n: map[runs.Outcome]int64{runs.HostOK: 12}})),
 		`writ_hosts{outcome="ok"} 12`, `writ_hosts{outcome="incomplete"} 0`)
 	if text := scrape(t, metrics.NewHosts(hosts{err: errors.New("gone")})); strings.Contains(text, "writ_hosts{") {
-		t.Error("a store that fails is told as numbers")
+		t.Error("the failure of a store is reported as numbers")
 	}
 }

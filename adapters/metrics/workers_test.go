@@ -29,6 +29,6 @@ func TestWorkers(t *testing.T) {
 	want(t, text, `writ_workers{fresh="true",kind="server"} 2`, `writ_workers{fresh="false",kind="server"} 1`,
 		`writ_workers{fresh="true",kind="relay"} 1`)
 	if text := scrape(t, metrics.NewWorkers(fleet{err: errors.New("gone")})); strings.Contains(text, "writ_workers{") {
-		t.Error("a store that fails is told as numbers")
+		t.Error("the failure of a store is reported as numbers")
 	}
 }

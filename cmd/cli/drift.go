@@ -19,7 +19,7 @@ import (
 
 const driftPath = "/v1/drift"
 
-// driftAnswer is what is told of drift.
+// driftAnswer is the answer about drift.
 type driftAnswer struct {
 	Resources []map[string]any `json:"resources"`
 	Coverage  []struct {

@@ -126,7 +126,7 @@ func (s *driftStory) drift(query string) (a driftAnswer) {
 	return a
 }
 
-// await waits until a number of hosts have been told of a time, and returns what drifts.
+// await waits until as many hosts were checked since a time, and returns what drifts.
 func (s *driftStory) await(hosts int, since time.Time) (a driftAnswer) {
 	s.t.Helper()
 	harness.Eventually(s.t, time.Minute, "what the dry run tells", func() bool {

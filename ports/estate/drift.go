@@ -138,7 +138,7 @@ type Drift interface {
 	Reconcile(ctx context.Context, host, target string) (*runs.Run, error)
 }
 
-// TaskState is what a run told of a task on a host.
+// TaskState is the result of a task on a host, as drift needs it.
 type TaskState uint8
 
 // The states. Only Known clears what was found before; a dry run that leaves a finding without it makes it unconfirmed.
@@ -148,7 +148,7 @@ const (
 	Unknown                  // skipped by the check mode, failed, or done in spite of it
 )
 
-// HostCheck is what a run told of a host.
+// HostCheck is the result of a run on a host.
 type HostCheck struct {
 	Host string
 	At   time.Time // of the last result

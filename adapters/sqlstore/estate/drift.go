@@ -129,7 +129,7 @@ func (s *Store) Drifting(ctx context.Context, target string) (bool, error) {
 	return some, db.Wrap(err, "look for drift")
 }
 
-// hosts stores what the run tells of some hosts, except those that were told of a later instant.
+// hosts stores the results of some hosts, except those that have a later one.
 func (a *application) hosts(ctx context.Context, checks []estate.HostCheck) ([]estate.Finding, error) {
 	checks = slices.Clone(checks)
 	names := make([]string, len(checks))
@@ -191,7 +191,7 @@ type writes struct {
 	found        []estate.Finding
 }
 
-// fold compares what the run tells of a host with its findings.
+// fold compares the result of a host with its findings.
 func (a *application) fold(h *estate.HostCheck, old []findingRow, w *writes) {
 	found := make(map[string]*estate.Finding, len(h.Findings))
 	for i := range h.Findings {
@@ -251,7 +251,7 @@ func (a *application) discover(f *estate.Finding, h *estate.HostCheck, w *writes
 	w.stored = append(w.stored, r)
 }
 
-// show stores what the run tells of a finding.
+// show stores what the run reports of a finding.
 func (a *application) show(r *findingRow, f *estate.Finding, h *estate.HostCheck) {
 	r.Path, r.Diff, r.Confidence, r.Unconfirmed = clean(f.Path), clean(string(f.Diff)), f.Confidence, false
 	r.RunID, r.ScopeID, r.CheckedAt, r.LastSeen = a.Run.ID, a.scope, h.At, h.At

@@ -14,16 +14,16 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Subscriber is the name of the subscriber that reads what runs tell.
+// Subscriber is the name of the subscriber that reads the events of runs.
 const Subscriber = "drift"
 
-// Bounds of what is read and told at once.
+// Bounds of what is read and published at once.
 const (
 	eventsPerPage = 5000
 	maxNamed      = 20 // hosts in an event
 )
 
-// Consumer keeps what ended runs of playbooks tell. Runs may be reported in any order, and several times.
+// Consumer stores the drift that ended runs of playbooks report. Runs may be reported in any order, and several times.
 type Consumer struct {
 	Runs      runs.Store
 	Events    runs.EventStore
@@ -89,7 +89,7 @@ func (c *Consumer) real(ctx context.Context, r *runs.Run) error {
 	return c.read(ctx, r)
 }
 
-// read reads the events of a run, page by page, and stores what they tell.
+// read reads the events of a run, page by page, and stores the drift in them.
 func (c *Consumer) read(ctx context.Context, r *runs.Run) error {
 	partial := len(r.Spec.Tags) > 0 || len(r.Spec.SkipTags) > 0
 	reader := newReader(!r.Spec.DryRun, partial)

@@ -198,12 +198,12 @@ func TestNewDriftIsPublished(t *testing.T) {
 		events: []runs.Event{{Type: runs.EventHostOK, TaskID: "a", Host: "h", At: epoch(1)}}}
 	c := newConsumer(w)
 	if c.report(t, "run_1"); len(w.published) > 0 {
-		t.Errorf("told of nothing new: %v", w.published)
+		t.Errorf("published nothing new: %v", w.published)
 	}
 	w.rules = []estate.Ignore{{Host: "h1", Resource: "file *"}}
 	w.found = []estate.Finding{{Host: "h1", Resource: "file /a"}}
 	if c.report(t, "run_1"); len(w.published) > 0 {
-		t.Errorf("told of what a rule leaves out: %v", w.published)
+		t.Errorf("published what a rule leaves out: %v", w.published)
 	}
 	want := estate.DriftFound{RunID: "run_1", TargetID: estate.TargetOf(&w.runs["run_1"].Spec).ID, Playbook: "site.yml",
 		New: 31, HostCount: 30, At: epoch(9)}

@@ -42,7 +42,7 @@ type task struct {
 type host struct {
 	estate.HostCheck
 	seen map[string]bool // keys of findings
-	// looped is the id of the task whose items tell what changed.
+	// looped is the id of the task whose items report what changed.
 	looped string
 }
 

@@ -283,7 +283,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestAnyEvents reads any events in any order: what is told fits together, and is never clean without a check.
+// TestAnyEvents reads any events in any order: the results fit together, and no host is clean without a check.
 func TestAnyEvents(t *testing.T) {
 	t.Parallel()
 	types := []runs.EventType{runs.EventTaskStarted, runs.EventHostOK, runs.EventHostFailed, runs.EventHostSkipped,
