@@ -16,9 +16,12 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 )
 
-const applyExample = `  writ apply -f catalog --plan
-  writ apply -f catalog
-  writ apply -f catalog --prune --yes`
+const applyExample = `  writ apply catalog --plan
+  writ apply catalog
+  writ apply catalog --prune --yes`
+
+// exitDiffers means that apply --check found differences.
+const exitDiffers = 3
 
 type applyFlags struct {
 	files, kinds []string
@@ -30,18 +33,21 @@ type applyFlags struct {
 func applyCommand(w environment) *cobra.Command {
 	var f applyFlags
 	c := &cobra.Command{
-		Use: "apply -f DIR|FILE", Short: "Apply catalog files to the server", Example: applyExample, Args: args(cobra.NoArgs),
+		Use: "apply PATH...", Short: "Apply catalog files to the server", Example: applyExample,
+		Args: args(cobra.MinimumNArgs(1)),
+		Long: "Applies documents of the catalog: files, or directories of files.\n" +
+			"Exit codes: 0 done, 1 failed, 2 usage, 3 with --check: something would change.",
 	}
 	fs := c.Flags()
-	fs.StringArrayVarP(&f.files, "file", "f", nil, "file, or directory of files (repeatable)")
 	fs.StringVar(&f.org, "org", "", "organization of documents without one")
 	fs.BoolVar(&f.plan, "plan", false, "show what would change, and change nothing")
-	fs.BoolVar(&f.check, "check", false, "like --plan, and exit with 1 if something would change")
+	fs.BoolVar(&f.check, "check", false, "like --plan, and exit with 3 if something would change")
 	fs.BoolVar(&f.prune, "prune", false, "delete objects that the files do not name, of the same kinds and organizations")
 	fs.StringSliceVar(&f.kinds, "kind", nil,
 		"with --prune: delete objects of these kinds instead of the kinds in the files")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "delete without asking")
-	return clientCommand(w, c, func(ctx context.Context, c *client, _ []string, out printer) error {
+	return clientCommand(w, c, func(ctx context.Context, c *client, paths []string, out printer) error {
+		f.files = paths
 		return f.run(ctx, c, out)
 	})
 }
@@ -79,10 +85,10 @@ func (f *applyFlags) run(ctx context.Context, c *client, out printer) error {
 		err = p.apply(ctx, w, s, out.json)
 	}
 	if out.json {
-		err = errors.Join(printJSON(w.out, planOf(p, !dry, err)), err)
+		err = errors.Join(out.document(planOf(p, !dry, err)), err)
 	}
 	if err == nil && f.check && p.changes() {
-		return errSilent
+		return exitCode(exitDiffers)
 	}
 	return err
 }
@@ -97,8 +103,6 @@ func (f *applyFlags) consistent(w environment) error {
 		f.kinds[i] = k.Name
 	}
 	switch {
-	case len(f.files) == 0:
-		return usagef("nothing to apply: give -f DIR or -f FILE")
 	case len(f.kinds) > 0 && !f.prune:
 		return usagef("--kind needs --prune")
 	case f.prune && !f.yes && !f.plan && !f.check && !interactive(w.in):

@@ -23,7 +23,7 @@ spec: {playbook: x.yml, inventory: web}
 ---
 {kind: Template, name: theirs, org: bank, spec: {playbook: x.yml, inventory: {name: web, org: ""}}}
 `})
-	s.mustWrit(t, "apply", "-f", dir, "--org", "retail")
+	s.mustWrit(t, "apply", dir, "--org", "retail")
 	got := map[string][2]any{}
 	for _, b := range s.bodies {
 		inventory := s.objects["inventories"][b["inventory_id"].(string)].fields["org_id"]
@@ -33,7 +33,7 @@ spec: {playbook: x.yml, inventory: web}
 		got); diff != "" {
 		t.Error(diff)
 	}
-	if code, _, errs := s.writ(t, "apply", "-f", dir, "--org", "nowhere"); code != exitFailed ||
+	if code, _, errs := s.writ(t, "apply", dir, "--org", "nowhere"); code != exitFailed ||
 		!strings.Contains(errs, `a.yaml:1: org: there is no organization "nowhere"`) {
 		t.Errorf("exit %d, %q", code, errs)
 	}
@@ -55,12 +55,12 @@ func TestCredentialsWithoutAList(t *testing.T) {
 	s := newCatalogServer(t)
 	s.unlisted = true
 	id := "crd_" + strings.Repeat("0", 26)
-	s.mustWrit(t, "apply", "-f", tree(t,
+	s.mustWrit(t, "apply", tree(t,
 		map[string]string{"a.yaml": "kind: Project\nname: a\nspec: {repo_url: x, credential: " + id + "}\n"}))
 	if s.bodies[0]["credential_id"] != id {
 		t.Errorf("sent %v", s.bodies[0])
 	}
-	code, _, errs := s.writ(t, "apply", "-f",
+	code, _, errs := s.writ(t, "apply",
 		tree(t, map[string]string{"a.yaml": "kind: Project\nname: a\nspec: {repo_url: x, credential: key}\n"}))
 	if code != exitFailed || !strings.Contains(errs,
 		"a.yaml:3: spec.credential: this caller may not list the credentials of the server: give the id, crd_...\n") {
@@ -73,8 +73,8 @@ func TestApplyUsage(t *testing.T) {
 	s := newCatalogServer(t)
 	dir := tree(t, smallCatalog())
 	for _, args := range [][]string{
-		{"apply"}, {"apply", dir}, {"apply", "-f", dir, "--kind", "Template"},
-		{"apply", "-f", dir, "--prune", "--yes", "--kind", "Thing"}, {"apply", "-f", dir, "--prune"},
+		{"apply"}, {"apply", dir, "--kind", "Template"},
+		{"apply", dir, "--prune", "--yes", "--kind", "Thing"}, {"apply", dir, "--prune"},
 		{"export"}, {"export", "a", "b"}, {"export", dir, "--kind", "Thing"}, {"launch"}, {"launch", "a", "b"},
 		{"launch", "a", "--answer", "x"},
 		{"launch", "a", "--answers-file", "/nowhere/at/all"}, {"launch", "a", "-e", "x"},
@@ -83,7 +83,7 @@ func TestApplyUsage(t *testing.T) {
 			t.Errorf("%v: exit %d, %q, %q", args, code, out, errs)
 		}
 	}
-	if code, _, errs := s.writ(t, "apply", "-f", t.TempDir()); code != exitFailed ||
+	if code, _, errs := s.writ(t, "apply", t.TempDir()); code != exitFailed ||
 		!strings.Contains(errs, "no documents in") {
 		t.Errorf("exit %d, %q", code, errs)
 	}

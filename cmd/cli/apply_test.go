@@ -98,7 +98,7 @@ func TestApplyCreates(t *testing.T) {
 	s.page = 1
 	s.put("credentials", obj{"name": "deploy key"})
 	dir := tree(t, smallCatalog())
-	plan := s.mustWrit(t, "apply", "-f", dir, "--plan")
+	plan := s.mustWrit(t, "apply", dir, "--plan")
 	want := `+ project "site"
 + inventory "web"
 + inventory source "cloud"
@@ -112,13 +112,13 @@ func TestApplyCreates(t *testing.T) {
 	if diff := cmp.Diff(want, plan); diff != "" {
 		t.Error(diff)
 	}
-	if code, out, errs := s.writ(t, "apply", "-f", dir, "--check"); code != exitFailed || out != plan || errs != "" {
+	if code, out, errs := s.writ(t, "apply", dir, "--check"); code != exitDiffers || out != plan || errs != "" {
 		t.Errorf("--check: exit %d, %q, %q", code, out, errs)
 	}
 	if w := s.changed(); w != nil {
 		t.Errorf("a plan wrote %q", w)
 	}
-	out := s.mustWrit(t, "apply", "-f", dir)
+	out := s.mustWrit(t, "apply", dir)
 	for _, want := range []string{`created project "site" prj_`, "  hook path       /hooks/toktrg_",
 		"  signing secret  shh-trg_"} {
 		if !strings.Contains(out, want) {
@@ -146,10 +146,10 @@ func TestApplyCreates(t *testing.T) {
 	if raw, _ := json.Marshal(s.bodies[2]["config"]); !strings.Contains(string(raw), `"port":12345678901234567890`) {
 		t.Errorf("the config is %s", raw)
 	}
-	if again := s.mustWrit(t, "apply", "-f", dir); again != "0 to create, 0 to change, 0 to delete, 7 unchanged\n" {
+	if again := s.mustWrit(t, "apply", dir); again != "0 to create, 0 to change, 0 to delete, 7 unchanged\n" {
 		t.Errorf("again:\n%s", again)
 	}
-	s.mustWrit(t, "apply", "-f", dir, "--check")
+	s.mustWrit(t, "apply", dir, "--check")
 	if w := s.changed(); w != nil {
 		t.Errorf("applying again wrote %q", w)
 	}
@@ -161,7 +161,7 @@ func applied(t *testing.T) (*catalogServer, map[string]string) {
 	s := newCatalogServer(t)
 	s.put("credentials", obj{"name": "deploy key"})
 	files := smallCatalog()
-	s.mustWrit(t, "apply", "-f", tree(t, files))
+	s.mustWrit(t, "apply", tree(t, files))
 	s.changed()
 	return s, files
 }
@@ -213,7 +213,7 @@ func TestPlanOfChanges(t *testing.T) {
     -     depends_on:
     -       - one
 `
-	out := s.mustWrit(t, "apply", "-f", dir, "--plan")
+	out := s.mustWrit(t, "apply", dir, "--plan")
 	if head, _, _ := strings.Cut(out, "~ template \"flow\""); head != want[:strings.Index(want, "~ template \"flow\"")] {
 		t.Error(cmp.Diff(want, out))
 	}
@@ -238,12 +238,12 @@ func TestPlanOfChanges(t *testing.T) {
 	if strings.Contains(out, "hunter22") {
 		t.Errorf("a secret shows:\n%s", out)
 	}
-	s.mustWrit(t, "apply", "-f", dir)
+	s.mustWrit(t, "apply", dir)
 	if w := s.changed(); len(w) != 6 {
 		t.Errorf("wrote %q", w)
 	}
 	// The one value that reads back masked is sent again; all others equal the files.
-	if out := s.mustWrit(t, "apply", "-f", dir, "--plan"); !strings.HasSuffix(out,
+	if out := s.mustWrit(t, "apply", dir, "--plan"); !strings.HasSuffix(out,
 		"0 to create, 1 to change, 0 to delete, 6 unchanged\n") ||
 		!strings.Contains(out, "~ template \"deploy\"\n      extra_vars:\n        (a secret value)\n") {
 		t.Error(out)
@@ -258,15 +258,15 @@ func TestPrune(t *testing.T) {
 	head, _, _ := strings.Cut(files["all.yaml"], "---\nkind: InventorySource")
 	files["all.yaml"] = head
 	dir := tree(t, files)
-	if code, out, errs := s.writ(t, "apply", "-f", dir, "--prune"); code != exitUsage || out != "" ||
+	if code, out, errs := s.writ(t, "apply", dir, "--prune"); code != exitUsage || out != "" ||
 		!strings.Contains(errs, "--yes") {
 		t.Errorf("without a terminal: exit %d, %q, %q", code, out, errs)
 	}
-	if out := s.mustWrit(t, "apply", "-f", dir, "--prune",
+	if out := s.mustWrit(t, "apply", dir, "--prune",
 		"--plan"); out != "0 to create, 0 to change, 0 to delete, 2 unchanged\n" {
 		t.Errorf("of the kinds of the files: %s", out)
 	}
-	out := s.mustWrit(t, "apply", "-f", dir, "--prune", "--yes", "--kind", "InventorySource,templates,Schedule,Trigger")
+	out := s.mustWrit(t, "apply", dir, "--prune", "--yes", "--kind", "InventorySource,templates,Schedule,Trigger")
 	want := `- trigger "push"
 - schedule "nightly"
 - template "deploy"
@@ -310,7 +310,7 @@ func TestApplyStops(t *testing.T) {
 		return !broken || path != "/v1/templates" || body["name"] != "flow"
 	}
 	dir := tree(t, smallCatalog())
-	code, out, errs := s.writ(t, "apply", "-f", dir)
+	code, out, errs := s.writ(t, "apply", dir)
 	want := `writ: stopped: 4 done, 3 not done
   not done: create template "flow"
   not done: create schedule "nightly"
@@ -321,7 +321,7 @@ writ: create template "flow": the disk is full
 		t.Errorf("exit %d, %s\n%s", code, out, cmp.Diff(want, errs))
 	}
 	broken = false
-	if out := s.mustWrit(t, "apply", "-f", dir); !strings.Contains(out,
+	if out := s.mustWrit(t, "apply", dir); !strings.Contains(out,
 		"3 to create, 0 to change, 0 to delete, 4 unchanged") {
 		t.Error(out)
 	}
@@ -341,7 +341,7 @@ func TestApplyOverwritesNothing(t *testing.T) {
 		}
 		return method == http.MethodPut
 	}
-	code, _, errs := s.writ(t, "apply", "-f", tree(t, files))
+	code, _, errs := s.writ(t, "apply", tree(t, files))
 	want := `writ: project "site": it changed after the comparison and was not overwritten: apply again to see the difference` + "\n"
 	if code != exitFailed || !strings.HasSuffix(errs, want) {
 		t.Errorf("exit %d, %q", code, errs)
@@ -359,7 +359,7 @@ func TestApplyJSON(t *testing.T) {
 	s.put("credentials", obj{"name": "deploy key"})
 	s.before = func(_, path string, _ map[string]any) bool { return path != "/v1/triggers" }
 	dir := tree(t, smallCatalog())
-	code, out, _ := s.writ(t, "apply", "-f", dir, "--json")
+	code, out, _ := s.writ(t, "apply", dir, "--json")
 	var v planView
 	if err := json.Unmarshal([]byte(out), &v); err != nil || code != exitFailed || v.Applied || v.Counts.Create != 7 ||
 		!v.Steps[5].Done || v.Steps[6].Done ||
@@ -367,7 +367,7 @@ func TestApplyJSON(t *testing.T) {
 		t.Errorf("exit %d, %s %v", code, out, err)
 	}
 	s.before = nil
-	if err := json.Unmarshal([]byte(s.mustWrit(t, "apply", "-f", dir, "--json")), &v); err != nil || !v.Applied ||
+	if err := json.Unmarshal([]byte(s.mustWrit(t, "apply", dir, "--json")), &v); err != nil || !v.Applied ||
 		v.Counts.Unchanged != 6 ||
 		!strings.HasPrefix(v.Steps[6].SigningSecret, "shh-") || !strings.HasPrefix(v.Steps[6].HookPath, "/hooks/") ||
 		v.Steps[6].ID == "" {
@@ -388,7 +388,7 @@ kind: Template
 name: z
 spec: {tool: bash, command: "true"}
 `})
-	s.mustWrit(t, "apply", "-f", dir)
+	s.mustWrit(t, "apply", dir)
 	if diff := cmp.Diff([]string{"POST templates z", "POST templates chain"}, s.changed()); diff != "" {
 		t.Error(diff)
 	}

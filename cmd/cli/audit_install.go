@@ -88,7 +88,7 @@ func bundleCommand(w environment) *cobra.Command {
 	c.Flags().Int64Var(&q.To, "to", 0, "`number` of the last entry")
 	c.Flags().Int64Var(&q.Limit, "limit", 0, "only this `number` of the newest entries")
 	c.Flags().StringVar(&format, "format", "json", "json, or tiles: a zip for third-party tools")
-	c.Flags().StringVarP(&out, "output", "o", "-", "`file` to write; - is standard output")
+	c.Flags().StringVar(&out, "file", "-", "`file` to write; - is standard output")
 	return c
 }
 
@@ -122,7 +122,7 @@ func receiptCommand(w environment) *cobra.Command {
 	in.register(c)
 	c.Flags().BoolVar(&q.Sparse, "sparse", false, "only the entries of the run, each with an inclusion proof")
 	c.Flags().StringVar(&from, "from", "", "add a consistency proof from this number of `entries`")
-	c.Flags().StringVarP(&out, "output", "o", "-", "`file` to write; - is standard output")
+	c.Flags().StringVar(&out, "file", "-", "`file` to write; - is standard output")
 	return c
 }
 

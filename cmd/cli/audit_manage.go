@@ -56,16 +56,16 @@ func anchorCommand(w environment) *cobra.Command {
 	})
 }
 
-func printAnchors(w printer, made []audit.Anchor) error {
-	if w.json {
+func printAnchors(out printer, made []audit.Anchor) error {
+	if out.json {
 		views := make([]anchorView, 0, len(made))
 		for _, a := range made {
 			views = append(views, anchorView{a.ID, a.Kind, a.Size, a.Root[:], a.MadeAt, a.Source})
 		}
-		return printJSON(w.out, map[string]any{"anchors": views})
+		return out.document(map[string]any{"anchors": views})
 	}
 	for _, a := range made {
-		if _, err := fmt.Fprintf(w.out, "anchored %s as %s (%s) %s\n", entries(a.Size), plainText(a.Kind), a.ID,
+		if _, err := fmt.Fprintf(out.out, "anchored %s as %s (%s) %s\n", entries(a.Size), plainText(a.Kind), a.ID,
 			oneLine(a.Source, 80)); err != nil {
 			return err
 		}
@@ -114,8 +114,8 @@ func keyRotateCommand(w environment) *cobra.Command {
 	})
 }
 
-func printKeys(w printer, list []audit.PublicKey) error {
-	if w.json {
+func printKeys(out printer, list []audit.PublicKey) error {
+	if out.json {
 		views := make([]keyView, 0, len(list))
 		for _, k := range list {
 			v := keyView{KID: k.KID, Use: k.Use, Status: k.Status, FirstSize: k.FirstSize, NotBefore: k.NotBefore}
@@ -124,9 +124,9 @@ func printKeys(w printer, list []audit.PublicKey) error {
 			}
 			views = append(views, v)
 		}
-		return printJSON(w.out, map[string]any{"keys": views})
+		return out.document(map[string]any{"keys": views})
 	}
-	tw := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+	tw := tabwriter.NewWriter(out.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tw, "KEY\tUSE\tSTATUS\tFROM\tTO\tSINCE")
 	for _, k := range list {
 		last := "-"

@@ -24,7 +24,7 @@ type rewrapView struct {
 func keyRewrapCommand(w environment) *cobra.Command {
 	var in install
 	var keyFile, to string
-	var addKey, asJSON bool
+	var addKey bool
 	c := &cobra.Command{
 		Use: "rewrap", Short: "Rotate the encryption key and rewrap every secret", Args: args(cobra.NoArgs),
 		Long: "Makes a new key, puts it before the others in the encryption key's file, and rewraps the data key of " +
@@ -36,58 +36,52 @@ func keyRewrapCommand(w environment) *cobra.Command {
 			"servers,\n" +
 			"then use --to ID. If the key comes from the environment: put the new key on the first line, restart the\n" +
 			"servers, then use --to ID.",
-		RunE: func(c *cobra.Command, _ []string) error {
-			if addKey && to != "" {
-				return usagef("--add-key and --to cannot be used together")
-			}
-			s, err := in.settings(w)
-			if err != nil {
-				return err
-			}
-			if keyFile != "" {
-				s.EncryptionKeyFile = keyFile
-			}
-			ctx := actor.With(c.Context(), actor.Actor{Type: actor.System, Name: commandLine()})
-			if addKey {
-				return addEncryptionKey(ctx, w, s, asJSON)
-			}
-			return rewrap(ctx, w, s, to, asJSON)
-		},
 	}
 	in.register(c)
 	c.Flags().StringVar(&keyFile, "encryption-key-file", "", "`file` of the encryption keys (default as for serve)")
 	c.Flags().BoolVar(&addKey, "add-key", false, "only add a new key at the end of the file and print its id")
 	c.Flags().StringVar(&to, "to", "", "the key with this `id`, instead of a new one")
-	jsonFlag(c, &asJSON)
-	return c
+	return printCommand(w, c, func(ctx context.Context, _ []string, out printer) error {
+		if addKey && to != "" {
+			return usagef("--add-key and --to cannot be used together")
+		}
+		s, err := in.settings(w)
+		if err != nil {
+			return err
+		}
+		if keyFile != "" {
+			s.EncryptionKeyFile = keyFile
+		}
+		ctx = actor.With(ctx, actor.Actor{Type: actor.System, Name: commandLine()})
+		if addKey {
+			return addEncryptionKey(ctx, s, out)
+		}
+		return rewrap(ctx, s, to, out)
+	})
 }
 
-func addEncryptionKey(ctx context.Context, w environment, s compose.Settings, asJSON bool) error {
+func addEncryptionKey(ctx context.Context, s compose.Settings, out printer) error {
 	id, err := compose.AddEncryptionKey(ctx, s)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return printJSON(w.out, map[string]any{"key_id": id})
-	}
-	_, err = fmt.Fprintf(w.out, "added the key %s; copy the file to every server, then: writ audit key rewrap --to %s\n",
-		id, id)
-	return err
+	return out.print(map[string]any{"key_id": id},
+		"added the key %s; copy the file to every server, then: writ audit key rewrap --to %s", id, id)
 }
 
-func rewrap(ctx context.Context, w environment, s compose.Settings, to string, asJSON bool) error {
+func rewrap(ctx context.Context, s compose.Settings, to string, out printer) error {
 	done, err := compose.Rewrap(ctx, s, to)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		err = printJSON(w.out, rewrapView{KeyID: done.KeyID, Held: done.Total, Wrapped: done.Wrapped,
+	if out.json {
+		err = out.document(rewrapView{KeyID: done.KeyID, Held: done.Total, Wrapped: done.Wrapped,
 			Lost: append([]string{}, done.Lost...)})
 	} else {
-		_, err = fmt.Fprintf(w.out, "secrets are sealed under the key %s\n", done.KeyID)
+		_, err = fmt.Fprintf(out.out, "secrets are sealed under the key %s\n", done.KeyID)
 		for _, what := range slices.Sorted(maps.Keys(done.Total)) {
 			if err == nil {
-				_, err = fmt.Fprintf(w.out, "%s: %d rewrapped, %d in total\n", what, done.Wrapped[what], done.Total[what])
+				_, err = fmt.Fprintf(out.out, "%s: %d rewrapped, %d in total\n", what, done.Wrapped[what], done.Total[what])
 			}
 		}
 	}

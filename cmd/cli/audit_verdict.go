@@ -14,11 +14,11 @@ import (
 // maxDetail is how many cells of a detail are shown.
 const maxDetail = 300
 
-func printVerdict(w environment, v proof.Verdict, asJSON bool) error {
-	if asJSON {
-		return printJSON(w.out, v)
+func printVerdict(out printer, v proof.Verdict) error {
+	if out.json {
+		return out.document(v)
 	}
-	_, err := io.WriteString(w.out, checksOf(newScreen(w), v)+v.Sentence()+"\n")
+	_, err := io.WriteString(out.out, checksOf(newScreen(out.environment), v)+v.Sentence()+"\n")
 	return err
 }
 

@@ -26,7 +26,6 @@ type verifyFlags struct {
 	install
 	keys, witnesses        []string
 	from, seal, pin, roots string
-	asJSON                 bool
 }
 
 func verifyCommand(w environment) *cobra.Command {
@@ -39,22 +38,6 @@ func verifyCommand(w environment) *cobra.Command {
 			"file it verifies the chain of the database and its anchors. Each of --key, --seal and --pin must agree. Exit " +
 			"codes: 0 verified with a\n" +
 			"trusted key, 1 not verified, 2 usage error or unreadable input or output, 3 intact, but without a trusted key.",
-		RunE: func(c *cobra.Command, a []string) error {
-			provided := func(name string) bool { return c.Flags().Changed(name) }
-			for name, value := range map[string]string{"seal": f.seal, "pin": f.pin, "from": f.from} {
-				if provided(name) &&
-					value == "" { // such as an unset variable: the requirement must not be dropped silently
-					return usagef("--%s is empty", name)
-				}
-			}
-			switch {
-			case len(a) == 0:
-				return f.verifyChain(c.Context(), w)
-			case provided("db") || provided("data-dir") || provided("config") || provided("signing-key-file"):
-				return usagef("give a file or --db, not both: a file is verified without an install")
-			}
-			return f.verifyFile(c.Context(), w, a[0])
-		},
 	}
 	f.register(c)
 	c.Flags().StringArrayVar(&f.keys, "key", nil,
@@ -66,8 +49,21 @@ func verifyCommand(w environment) *cobra.Command {
 	c.Flags().StringVar(&f.roots, "tsa-roots", "", "PEM `file` of certificates of the trusted time-stamping authorities")
 	c.Flags().StringArrayVar(&f.witnesses, "witness-key", nil,
 		"verifier `VKEY` of a witness whose cosignatures count; may be repeated")
-	jsonFlag(c, &f.asJSON)
-	return c
+	provided := func(name string) bool { return c.Flags().Changed(name) }
+	return printCommand(w, c, func(ctx context.Context, a []string, out printer) error {
+		for name, value := range map[string]string{"seal": f.seal, "pin": f.pin, "from": f.from} {
+			if provided(name) && value == "" { // such as an unset variable: the requirement must not be dropped silently
+				return usagef("--%s is empty", name)
+			}
+		}
+		switch {
+		case len(a) == 0:
+			return f.verifyChain(ctx, out)
+		case provided("db") || provided("data-dir") || provided("config") || provided("signing-key-file"):
+			return usagef("give a file or --db, not both: a file is verified without an install")
+		}
+		return f.verifyFile(ctx, out, a[0])
+	})
 }
 
 // trusted reads the keys and heads of the flags.
@@ -116,7 +112,8 @@ func small(name string) ([]byte, error) {
 	return raw, err
 }
 
-func (f *verifyFlags) verifyFile(ctx context.Context, w environment, name string) error {
+func (f *verifyFlags) verifyFile(ctx context.Context, out printer, name string) error {
+	w := out.environment
 	trusted, err := f.trusted()
 	if err != nil {
 		return err
@@ -131,7 +128,7 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w environment, name string
 		return usagef("%s: %s", oneLine(name, maxDetail), oneLine(err.Error(), maxDetail))
 	}
 	pinErr := f.remember(trusted, name, v)
-	if err := printVerdict(w, v, f.asJSON); err != nil {
+	if err := printVerdict(out, v); err != nil {
 		return err
 	}
 	return f.end(w, v, pinErr, true)
@@ -174,7 +171,8 @@ type chainView struct {
 }
 
 // verifyChain checks the chain of a database.
-func (f *verifyFlags) verifyChain(ctx context.Context, w environment) error {
+func (f *verifyFlags) verifyChain(ctx context.Context, out printer) error {
+	w := out.environment
 	trusted, err := f.trusted()
 	if err != nil {
 		return err
@@ -189,8 +187,8 @@ func (f *verifyFlags) verifyChain(ctx context.Context, w environment) error {
 		return usageError{err}
 	}
 	pinErr := f.remember(trusted, "the database", v.Verdict)
-	if f.asJSON {
-		err = printJSON(w.out, chainView{v.Verdict, fmt.Sprintf("%x", v.Head), v.Anchored})
+	if out.json {
+		err = out.document(chainView{v.Verdict, fmt.Sprintf("%x", v.Head), v.Anchored})
 	} else {
 		err = printChain(w, v)
 	}

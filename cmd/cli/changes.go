@@ -48,7 +48,7 @@ func listChanges(ctx context.Context, c *client, limit int, out printer) error {
 		return err
 	}
 	if out.json {
-		return printJSON(out.out, raw)
+		return out.document(raw)
 	}
 	var page struct {
 		Changes []struct {
@@ -119,7 +119,7 @@ func showChange(ctx context.Context, c *client, path string, out printer) error 
 		return err
 	}
 	if out.json {
-		return printJSON(out.out, raw)
+		return out.document(raw)
 	}
 	var x struct {
 		change

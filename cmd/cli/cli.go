@@ -39,6 +39,7 @@ type environment struct {
 	environ  []string
 	docs     fs.FS
 	options  []compose.Option
+	plain    *bool // --no-color
 }
 
 func (w environment) env(name string) string {
@@ -83,6 +84,7 @@ func execute(ctx context.Context, w environment, args []string) int {
 }
 
 func rootCommand(w environment) *cobra.Command {
+	w.plain = new(bool)
 	root := &cobra.Command{
 		Use:           "writ",
 		Short:         "Run, approve, follow and audit automation against fleets of hosts",
@@ -92,6 +94,7 @@ func rootCommand(w environment) *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.PersistentFlags().BoolVar(w.plain, "no-color", false, "print no colours, as the variable NO_COLOR demands")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nSee '%s --help'", err, c.CommandPath())}
 	})

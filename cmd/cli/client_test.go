@@ -259,9 +259,11 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer(t, obj{})
 	for _, args := range [][]string{
-		{"run"}, {"run", "--nothing"}, {"run", "x"}, {"run", "-c", "a", "-f", "b"}, {"run", "-p", "x", "-e", "novalue"},
+		{"run"}, {"run", "--nothing"}, {"run", "x"}, {"run", "-c", "a", "--file", "b"},
+		{"run", "-c", "a", "-o", "xml"}, {"runs", "--jq", "["}, {"runs", "--jq", ".", "-o", "csv"},
+		{"runs", "-o", "template={{"}, {"run", "-p", "x", "-e", "novalue"},
 		{"run", "-p", "x", "-e", "a:={"},
-		{"run", "-p", "x", "--label", "a"}, {"run", "-f", "/nowhere/at/all"}, {"logs"}, {"cancel"}, {"cancel", "a", "b"},
+		{"run", "-p", "x", "--label", "a"}, {"run", "--file", "/nowhere/at/all"}, {"logs"}, {"cancel"}, {"cancel", "a", "b"},
 		{"launch"}, {"runs", "--server", "ftp://x"},
 		{"token", "revoke"}, {"logs", "x", "--tail", "many"},
 		{"logs", "-f", "x", "--tail", "1KiB"}, {"runs", "--limit", "0"}, {"runs", "--since", "soon"},

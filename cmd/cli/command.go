@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -19,19 +18,20 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// printer prints what a command did: for people, or as JSON with --json.
-type printer struct {
-	environment
-	json bool
-}
-
-// print prints a line, or its view as JSON.
-func (o printer) print(view any, line string, args ...any) error {
-	if o.json {
-		return printJSON(o.out, view)
+// printCommand completes a command that prints what it found or did.
+func printCommand(
+	w environment, c *cobra.Command, run func(context.Context, []string, printer) error,
+) *cobra.Command {
+	var f outputFlags
+	c.RunE = func(c *cobra.Command, a []string) error {
+		out, err := f.printer(w)
+		if err != nil {
+			return err
+		}
+		return run(c.Context(), a, out)
 	}
-	_, err := fmt.Fprintf(o.out, line+"\n", args...)
-	return err
+	f.register(c)
+	return c
 }
 
 // clientCommand completes a command that calls a server. run also gets the arguments.
@@ -39,17 +39,14 @@ func clientCommand(
 	w environment, c *cobra.Command, run func(context.Context, *client, []string, printer) error,
 ) *cobra.Command {
 	var conn connection
-	out := printer{environment: w}
-	c.RunE = func(c *cobra.Command, a []string) error {
+	conn.register(c)
+	return printCommand(w, c, func(ctx context.Context, a []string, out printer) error {
 		cl, err := conn.client(w)
 		if err != nil {
 			return err
 		}
-		return run(c.Context(), cl, a, out)
-	}
-	conn.register(c)
-	jsonFlag(c, &out.json)
-	return c
+		return run(ctx, cl, a, out)
+	})
 }
 
 // accountsCommand completes a command that works on the accounts of a database.
@@ -57,15 +54,12 @@ func accountsCommand(
 	w environment, c *cobra.Command, run func(context.Context, *compose.Accounts, []string, printer) error,
 ) *cobra.Command {
 	var d database
-	out := printer{environment: w}
-	c.RunE = func(c *cobra.Command, a []string) error {
-		return d.with(c.Context(), w, func(ctx context.Context, accounts *compose.Accounts) error {
+	d.register(c)
+	return printCommand(w, c, func(ctx context.Context, a []string, out printer) error {
+		return d.with(ctx, w, func(ctx context.Context, accounts *compose.Accounts) error {
 			return run(ctx, accounts, a, out)
 		})
-	}
-	d.register(c)
-	jsonFlag(c, &out.json)
-	return c
+	})
 }
 
 // trailCommand completes a command that works on the trail of a database.
@@ -73,11 +67,8 @@ func trailCommand(
 	w environment, c *cobra.Command, run func(context.Context, *compose.Trail, []string, printer) error,
 ) *cobra.Command {
 	var in install
-	out := printer{environment: w}
-	c.RunE = func(c *cobra.Command, a []string) error {
-		return in.with(c.Context(), w, func(ctx context.Context, t *compose.Trail) error { return run(ctx, t, a, out) })
-	}
 	in.register(c)
-	jsonFlag(c, &out.json)
-	return c
+	return printCommand(w, c, func(ctx context.Context, a []string, out printer) error {
+		return in.with(ctx, w, func(ctx context.Context, t *compose.Trail) error { return run(ctx, t, a, out) })
+	})
 }

@@ -52,7 +52,7 @@ func deadLetterListCommand(w environment) *cobra.Command {
 		case err != nil:
 			return err
 		case out.json:
-			return printJSON(w.out, map[string]any{"dead_letters": append([]deadLetter{}, list...), "count": len(list)})
+			return out.document(map[string]any{"dead_letters": append([]deadLetter{}, list...), "count": len(list)})
 		case len(list) == 0:
 			_, _ = fmt.Fprintln(w.err, "writ: no dead letters")
 			return nil
@@ -113,7 +113,7 @@ func deadLetterDeleteCommand(w environment) *cobra.Command {
 }
 
 // eachID acts on each id, also after a refusal, and prints the results.
-func eachID(w printer, ids []string, did string, act func(id string) error) error {
+func eachID(out printer, ids []string, did string, act func(id string) error) error {
 	done := make([]string, 0, len(ids))
 	var refused error
 	for _, id := range ids {
@@ -122,12 +122,12 @@ func eachID(w printer, ids []string, did string, act func(id string) error) erro
 			continue
 		}
 		done = append(done, id)
-		if !w.json {
-			_, _ = fmt.Fprintf(w.out, "%s %s\n", did, plainText(id))
+		if !out.json {
+			_, _ = fmt.Fprintf(out.out, "%s %s\n", did, plainText(id))
 		}
 	}
-	if w.json {
-		return errors.Join(refused, printJSON(w.out, map[string]any{did: done}))
+	if out.json {
+		return errors.Join(refused, out.document(map[string]any{did: done}))
 	}
 	return refused
 }

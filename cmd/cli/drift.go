@@ -51,7 +51,7 @@ func driftCommand(w environment) *cobra.Command {
 		case err != nil:
 			return err
 		case out.json:
-			return printJSON(w.out, all)
+			return out.document(all)
 		case all.Hosts == 0:
 			_, _ = fmt.Fprintln(w.err, "writ: no dry run has checked a host")
 			return nil
@@ -146,7 +146,7 @@ func driftReconcileCommand(w environment) *cobra.Command {
 		case err != nil:
 			return err
 		case out.json:
-			return printJSON(w.out, run)
+			return out.document(run)
 		}
 		_, _ = fmt.Fprintf(w.out, "%s is held; approve it with writ approve\n", oneLine(stringField(run, "id"), 80))
 		return nil
@@ -167,7 +167,7 @@ func driftIgnoreListCommand(w environment) *cobra.Command {
 		case err != nil:
 			return err
 		case out.json:
-			return printJSON(w.out, map[string]any{"ignores": append([]map[string]any{}, list...), "count": len(list)})
+			return out.document(map[string]any{"ignores": append([]map[string]any{}, list...), "count": len(list)})
 		case len(list) == 0:
 			_, _ = fmt.Fprintln(w.err, "writ: no rules leave drift out")
 			return nil
@@ -208,7 +208,7 @@ func driftIgnoreAddCommand(w environment) *cobra.Command {
 		case err != nil:
 			return err
 		case out.json:
-			return printJSON(w.out, rule)
+			return out.document(rule)
 		}
 		_, _ = fmt.Fprintln(w.out, oneLine(stringField(rule, "id"), 80))
 		return nil

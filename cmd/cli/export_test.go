@@ -81,7 +81,7 @@ func TestExport(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if out := s.mustWrit(t, "apply", "-f", dir, "--plan",
+	if out := s.mustWrit(t, "apply", dir, "--plan",
 		"--prune"); out != "0 to create, 0 to change, 0 to delete, 13 unchanged\n" {
 		t.Error(out)
 	}
@@ -91,7 +91,7 @@ func TestExport(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.mustWrit(t, "apply", "-f", dir)
+	s.mustWrit(t, "apply", dir)
 	for _, k := range s.objects["templates"] {
 		raw, _ := json.Marshal(k.fields)
 		if k.fields["name"] == "Deploy" && (k.fields["playbook"] != "y.yml" || strings.Count(string(raw), "secret") != 4) {
@@ -99,7 +99,7 @@ func TestExport(t *testing.T) {
 		}
 	}
 	// Another server does not have the secret.
-	code, _, errs := newCatalogServer(t).writ(t, "apply", "-f", at)
+	code, _, errs := newCatalogServer(t).writ(t, "apply", at)
 	for _, want := range []string{"deploy.yaml:7: spec.extra_vars.a.password: \"[redacted]\" stands for a value that " +
 		"the server does not have", "spec.notifications[1].key: \"***\" stands"} {
 		if code != exitFailed || !strings.Contains(errs, want) {
@@ -256,10 +256,10 @@ func TestRoundTrip(t *testing.T) {
 		if len(written) == 0 {
 			return
 		}
-		if out := one.mustWrit(outer, "apply", "-f", first, "--check", "--prune"); strings.Contains(out, "~") {
+		if out := one.mustWrit(outer, "apply", first, "--check", "--prune"); strings.Contains(out, "~") {
 			t.Fatalf("the same server: %s", out)
 		}
-		two.mustWrit(outer, "apply", "-f", first)
+		two.mustWrit(outer, "apply", first)
 		two.mustWrit(outer, "export", second)
 		if diff := cmp.Diff(written, contents(outer, second)); diff != "" {
 			t.Fatal(diff)

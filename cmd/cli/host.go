@@ -93,7 +93,7 @@ func hostsCommand(w environment) *cobra.Command {
 		case err != nil:
 			return err
 		case out.json:
-			return printJSON(out.out, raw)
+			return out.document(raw)
 		}
 		var page struct {
 			Hosts []hostRank `json:"hosts"`
@@ -190,7 +190,7 @@ func hostCommand(w environment) *cobra.Command {
 		case err != nil:
 			return err
 		case out.json:
-			return printJSON(out.out, raw)
+			return out.document(raw)
 		}
 		var p hostPage
 		if err := json.Unmarshal(raw, &p); err != nil {

@@ -47,7 +47,7 @@ func launchCommand(w environment) *cobra.Command {
 	fs.StringSliceVar(&f.skipTags, "skip-tags", nil, "skip plays and tasks with these tags")
 	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "change nothing")
 	fs.IntVar(&f.forks, "forks", 0, "number of hosts at once")
-	fs.IntVarP(&f.verbosity, "verbosity", "v", 0, "more output of the tool, 0 to 4")
+	fs.CountVarP(&f.verbosity, "verbose", "v", "more output of the tool (-v to -vvvv)")
 	fs.BoolVar(&f.diff, "diff", false, "show differences of changed files")
 	fs.StringArrayVar(&f.labels, "label", nil, "k=v (repeatable)")
 	fs.StringVar(&f.change, "change", "", "change that the run belongs to")
@@ -132,7 +132,7 @@ func (f *launchFlags) overrides(changed func(string) bool) (map[string]any, erro
 		{"extra-var", "extra_vars", vars}, {"credential", "credential_ids", f.credentials}, {"limit", "limit", f.limit},
 		{"tags", "tags", f.tags}, {"skip-tags", "skip_tags", f.skipTags}, {"dry-run", "dry_run", f.dryRun},
 		{"forks", "forks", f.forks},
-		{"verbosity", "verbosity", f.verbosity}, {"diff", "diff_mode", f.diff}, {"label", "labels", labels},
+		{"verbose", "verbosity", f.verbosity}, {"diff", "diff_mode", f.diff}, {"label", "labels", labels},
 		{"change", "change", f.change},
 	} {
 		if changed(m.flag) {

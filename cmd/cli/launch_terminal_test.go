@@ -68,7 +68,7 @@ func TestPruneAsksOnATerminal(t *testing.T) {
 	head, _, _ := strings.Cut(files["all.yaml"], "---\nkind: Trigger")
 	files["all.yaml"] = head
 	dir := tree(t, files)
-	args := []string{"apply", "-f", dir, "--prune", "--kind", "Trigger"}
+	args := []string{"apply", dir, "--prune", "--kind", "Trigger"}
 	if code, _, errs := s.writOn(t, "n\n", args...); code != exitFailed ||
 		errs != "Delete 1 object? [y/N] writ: nothing was changed\n" || s.changed() != nil {
 		t.Errorf("no: exit %d, %q", code, errs)

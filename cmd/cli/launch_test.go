@@ -30,7 +30,7 @@ func TestLaunch(t *testing.T) {
 	file := tree(t, map[string]string{"a.yaml": "version: 007\ncount: 1\nnotes: |\n  one\n  two\nsure:\n"}) + "/a.yaml"
 	out := s.mustWrit(t, "launch", "deploy", "--answers-file", file, "--answer", "count=12345678901234567890", "-a",
 		"sure=false", "-e", "x=1", "-e", "y:=2", "--credential", "crd_1",
-		"--limit", "", "--inventory", "web", "--tags", "a,b", "--dry-run=false", "--forks", "0", "--verbosity", "2", "--diff",
+		"--limit", "", "--inventory", "web", "--tags", "a,b", "--dry-run=false", "--forks", "0", "-vv", "--diff",
 		"--label", "a=b", "--change", "c", "--idempotency-key", "k1")
 	if out != "run_1\n" {
 		t.Errorf("%q", out)

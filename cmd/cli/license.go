@@ -49,7 +49,7 @@ func licenseShowCommand(w environment) *cobra.Command {
 // print prints a licence as lines.
 func (l license) print(out printer) error {
 	if out.json {
-		return printJSON(out.out, l)
+		return out.document(l)
 	}
 	lines := [][2]string{{"tier", l.Tier}, {"state", l.State}}
 	if l.ID != "" {
@@ -71,40 +71,37 @@ func (l license) print(out printer) error {
 }
 
 func licenseVerifyCommand(w environment) *cobra.Command {
-	out := printer{environment: w}
 	var key string
 	c := &cobra.Command{
 		Use: "verify FILE", Short: "Verify a licence file without a server", Args: args(cobra.ExactArgs(1)),
 		Long: "Verify the signature of a licence file by the vendor's key of this build, and that the licence has not\n" +
 			"ended.",
-		RunE: func(_ *cobra.Command, a []string) error {
-			vendor, err := compose.VendorKeyOf(w.options)
-			if key != "" {
-				vendor, err = system.ParseVendorKey(key)
-			}
-			if err != nil {
-				return usageError{err}
-			}
-			text, err := small(a[0])
-			if err != nil {
-				return err
-			}
-			l, err := vendor.Open(text)
-			if err != nil {
-				return err
-			}
-			shown := license{Tier: string(l.Tier), State: string(system.LicenseValid), ID: l.ID, Customer: l.Customer,
-				NotAfter: &l.NotAfter, Features: append([]string{}, l.Features...)}
-			if ended := !clock.New().Now().Before(l.NotAfter); ended {
-				shown.State = string(system.LicenseEnded)
-				return errors.Join(shown.print(out), errors.New("the licence has ended"))
-			}
-			return shown.print(out)
-		},
 	}
 	c.Flags().StringVar(&key, "key", "", "public `key` of the vendor in base64 (default that of this build)")
-	jsonFlag(c, &out.json)
-	return c
+	return printCommand(w, c, func(_ context.Context, a []string, out printer) error {
+		vendor, err := compose.VendorKeyOf(w.options)
+		if key != "" {
+			vendor, err = system.ParseVendorKey(key)
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		text, err := small(a[0])
+		if err != nil {
+			return err
+		}
+		l, err := vendor.Open(text)
+		if err != nil {
+			return err
+		}
+		shown := license{Tier: string(l.Tier), State: string(system.LicenseValid), ID: l.ID, Customer: l.Customer,
+			NotAfter: &l.NotAfter, Features: append([]string{}, l.Features...)}
+		if ended := !clock.New().Now().Before(l.NotAfter); ended {
+			shown.State = string(system.LicenseEnded)
+			return errors.Join(shown.print(out), errors.New("the licence has ended"))
+		}
+		return shown.print(out)
+	})
 }
 
 func licenseNewCommand(w environment) *cobra.Command {

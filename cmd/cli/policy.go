@@ -87,7 +87,7 @@ func (k rules) listCommand(w environment) *cobra.Command {
 		case err != nil:
 			return err
 		case out.json:
-			return printJSON(w.out, map[string]any{k.plural: append([]map[string]any{}, list...), "count": len(list)})
+			return out.document(map[string]any{k.plural: append([]map[string]any{}, list...), "count": len(list)})
 		case len(list) == 0:
 			_, _ = fmt.Fprintln(w.err, "writ: no "+k.plural)
 			return nil
@@ -135,7 +135,7 @@ func (k rules) showCommand(w environment) *cobra.Command {
 		}
 		doc := map[string]any{k.plural: list}
 		if out.json {
-			return printJSON(w.out, doc)
+			return out.document(doc)
 		}
 		text, err := json.Marshal(doc) // YAML has no numbers of the form in which the answer keeps them
 		if err != nil {

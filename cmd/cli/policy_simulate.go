@@ -56,7 +56,7 @@ func policySimulateCommand(w environment) *cobra.Command {
 			}
 		}
 		if out.json {
-			return printJSON(w.out, map[string]any{"simulations": done})
+			return out.document(map[string]any{"simulations": done})
 		}
 		return nil
 	})

@@ -44,7 +44,7 @@ func queueListCommand(w environment) *cobra.Command {
 		case err != nil:
 			return err
 		case out.json:
-			return printJSON(w.out, map[string]any{"queues": append([]queue{}, list...), "count": len(list)})
+			return out.document(map[string]any{"queues": append([]queue{}, list...), "count": len(list)})
 		case len(list) == 0:
 			_, _ = fmt.Fprintln(w.err, "writ: no queues")
 			return nil

@@ -37,7 +37,7 @@ func (f *following) unlessSet(c *cobra.Command, out printer) {
 // show follows a submitted run to its end, or prints it.
 func (f *following) show(ctx context.Context, c *client, r record, out printer) error {
 	if f.follow {
-		return followRun(ctx, out.environment, c, r.ID, f.raw, out.json)
+		return followRun(ctx, c, r.ID, f.raw, out)
 	}
 	return out.print(r, "%s", oneLine(r.ID, 80))
 }
@@ -58,13 +58,14 @@ func (f *runFlags) submit(ctx context.Context, c *client, out printer) error {
 }
 
 // followRun shows a run to its end and fails unless it succeeded.
-func followRun(ctx context.Context, w environment, c *client, id string, raw, asJSON bool) error {
+func followRun(ctx context.Context, c *client, id string, raw bool, out printer) error {
+	w := out.environment
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	p := newProgress(newScreen(w), raw)
 	p.outage = outage{w.err}
 	var to watcher = p
-	if asJSON {
+	if out.json {
 		to = nullWatcher{outage{w.err}}
 	}
 	r, err := c.follow(ctx, id, to)
@@ -75,8 +76,8 @@ func followRun(ctx context.Context, w environment, c *client, id string, raw, as
 		}
 		return err
 	}
-	if asJSON {
-		return errors.Join(printJSON(w.out, r), r.verdict())
+	if out.json {
+		return errors.Join(out.document(r), r.verdict())
 	}
 	if r.Kind == "split" {
 		c.partsEnd(ctx, p.screen, id)

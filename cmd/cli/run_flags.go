@@ -33,7 +33,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.tool, "tool", "", "ansible (default), bash, python, powershell, go or an extension's")
 	fs.StringVarP(&f.playbook, "playbook", "p", "", "playbook, a path on the executing machine")
 	fs.StringVarP(&f.command, "command", "c", "", "script of a tool other than ansible")
-	fs.StringVarP(&f.file, "file", "f", "", "read the script from a file, - for standard input")
+	fs.StringVar(&f.file, "file", "", "read the script from a file, - for standard input")
 	fs.StringVarP(&f.inventory, "inventory", "i", "", "inventory, a path on the executing machine")
 	fs.StringVar(&f.inventoryID, "inventory-id", "", "id of a stored inventory")
 	fs.StringVar(&f.query, "inventory-query", "", "only hosts whose facts fit, such as os.family=Debian")
@@ -59,7 +59,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	fs.StringSliceVar(&f.failOn, "fail-on", nil, "fail the run on no_hosts, unreachable, or any of its warnings")
 	fs.StringArrayVar(&f.locks, "lock", nil, "lock that the run takes: it waits for other runs with it (repeatable)")
 	fs.BoolVar(&f.exclusive, "exclusive-hosts", false, "wait for other runs with this flag that execute on the same hosts")
-	fs.BoolVar(&f.follow, "follow", false, "follow the run to its end (default on a terminal)")
+	fs.BoolVarP(&f.follow, "follow", "f", false, "follow the run to its end (default on a terminal)")
 	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of progress")
 }
 

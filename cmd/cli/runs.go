@@ -78,7 +78,7 @@ func (f *listFlags) list(ctx context.Context, c *client, out printer) error {
 		return err
 	}
 	if out.json {
-		return printJSON(out.out, raw)
+		return out.document(raw)
 	}
 	var page struct {
 		Runs   []record `json:"runs"`
@@ -186,7 +186,7 @@ func showRun(ctx context.Context, c *client, id string, out printer) error {
 		return err
 	}
 	if out.json {
-		return printJSON(out.out, r)
+		return out.document(r)
 	}
 	s := newScreen(out.environment)
 	r.describe(s)

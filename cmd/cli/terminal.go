@@ -22,7 +22,7 @@ func newScreen(w environment) screen {
 	if f, ok := w.out.(*os.File); ok {
 		s.tty = term.IsTerminal(int(f.Fd())) //nolint:gosec // file descriptors are small
 	}
-	s.colour = s.tty && w.env("NO_COLOR") == "" && w.env("TERM") != "dumb"
+	s.colour = s.tty && (w.plain == nil || !*w.plain) && w.env("NO_COLOR") == "" && w.env("TERM") != "dumb"
 	return s
 }
 

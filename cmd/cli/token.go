@@ -126,18 +126,18 @@ func tokenListCommand(w environment) *cobra.Command {
 			return err
 		}
 		if out.json {
-			return printTokensJSON(w, list)
+			return printTokensJSON(out, list)
 		}
 		return printTokens(w, list)
 	})
 }
 
-func printTokensJSON(w environment, list []identity.Token) error {
+func printTokensJSON(out printer, list []identity.Token) error {
 	views := make([]tokenView, 0, len(list))
 	for _, t := range list {
 		views = append(views, tokenView(t))
 	}
-	return printJSON(w.out, map[string]any{"tokens": views, "count": len(views)})
+	return out.document(map[string]any{"tokens": views, "count": len(views)})
 }
 
 func printTokens(w environment, list []identity.Token) error {

@@ -84,7 +84,7 @@ func userListCommand(w environment) *cobra.Command {
 			for _, a := range list {
 				views = append(views, viewOfUser(a))
 			}
-			return printJSON(w.out, map[string]any{"users": views, "count": len(views)})
+			return out.document(map[string]any{"users": views, "count": len(views)})
 		}
 		return printUsers(w, list)
 	})
@@ -222,6 +222,6 @@ func userDeleteCommand(w environment) *cobra.Command {
 	})
 }
 
-func printUser(w printer, verb string, a identity.Account) error {
-	return w.print(viewOfUser(a), "%s %s (%s), %s", verb, plainText(a.Username), a.ID, a.Role)
+func printUser(out printer, verb string, a identity.Account) error {
+	return out.print(viewOfUser(a), "%s %s (%s), %s", verb, plainText(a.Username), a.ID, a.Role)
 }

@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
-	"fmt"
+	"context"
 	"runtime"
 	"runtime/debug"
 
@@ -35,29 +34,10 @@ func readBuild() build {
 }
 
 func versionCommand(w environment) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
+	return printCommand(w, &cobra.Command{
 		Use: "version", Short: "Print the version", Args: args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			b := readBuild()
-			if asJSON {
-				return printJSON(w.out, b)
-			}
-			_, err := fmt.Fprintf(w.out, "writ %s (%s, %s) %s\n", b.Version, b.Go, b.System, b.Commit)
-			return err
-		},
-	}
-	jsonFlag(c, &asJSON)
-	return c
-}
-
-func jsonFlag(c *cobra.Command, v *bool) {
-	c.Flags().BoolVar(v, "json", false, "print JSON, for programs")
-}
-
-func printJSON(w interface{ Write([]byte) (int, error) }, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	}, func(_ context.Context, _ []string, out printer) error {
+		b := readBuild()
+		return out.print(b, "writ %s (%s, %s) %s", b.Version, b.Go, b.System, b.Commit)
+	})
 }

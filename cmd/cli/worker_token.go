@@ -83,7 +83,7 @@ func workerTokenListCommand(w environment) *cobra.Command {
 			return err
 		}
 		if out.json {
-			return printJSON(w.out, map[string]any{"worker_tokens": append([]workerToken{}, list...), "count": len(list)})
+			return out.document(map[string]any{"worker_tokens": append([]workerToken{}, list...), "count": len(list)})
 		}
 		rows := make([][]field, 0, len(list))
 		for _, t := range list {

@@ -153,7 +153,7 @@ func (w *fixture) appliedBy(token string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			w.t.Fatal(err)
 		}
-		cmd := exec.CommandContext(w.t.Context(), harness.Binary(w.t), "apply", "-f", file)
+		cmd := exec.CommandContext(w.t.Context(), harness.Binary(w.t), "apply", file)
 		cmd.Env = append(os.Environ(), "WRIT_SERVER="+w.URL, "WRIT_TOKEN="+token)
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "this takes the right to use the "+kind) {

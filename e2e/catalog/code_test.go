@@ -140,18 +140,18 @@ func TestTheCatalogAsCode(t *testing.T) {
 		if err := os.WriteFile(source, []byte(strings.Replace(files, "URL", r.url(), 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, code := w.cli("apply", "-f", source, "--check"); code != 1 || !strings.Contains(out, "10 to create") {
+		if out, code := w.cli("apply", source, "--check"); code != 3 || !strings.Contains(out, "10 to create") {
 			t.Errorf("check: %d\n%s", code, out)
 		}
-		if out := w.must("apply", "-f", source); !strings.Contains(out, "/hooks/") {
+		if out := w.must("apply", source); !strings.Contains(out, "/hooks/") {
 			t.Errorf("no hook is shown:\n%s", out)
 		}
-		if out := w.must("apply", "-f", source, "--check"); !strings.Contains(out, "10 unchanged") {
+		if out := w.must("apply", source, "--check"); !strings.Contains(out, "10 unchanged") {
 			t.Errorf("applied twice:\n%s", out)
 		}
 		first := filepath.Join(dir, "first")
 		w.must("export", first)
-		w.must("apply", "-f", first, "--check")
+		w.must("apply", first, "--check")
 		w.elsewhere(first)
 
 		out := w.must("launch", "Deploy it", "--answer", "version=v7", "--answer", "count=4", "--limit", "a", "-f", "--log")
@@ -169,7 +169,7 @@ func TestTheCatalogAsCode(t *testing.T) {
 		if err := os.Remove(filepath.Join(first, "triggers", "push.yaml")); err != nil {
 			t.Fatal(err)
 		}
-		w.must("apply", "-f", first, "--prune", "--yes", "--kind", "Trigger")
+		w.must("apply", first, "--prune", "--yes", "--kind", "Trigger")
 		if list := w.want(200, "GET", "/v1/triggers", nil); list["total"] != 0.0 {
 			t.Errorf("the trigger is still there: %v", list)
 		}
@@ -212,7 +212,7 @@ func TestSecretsInFiles(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			return w.cli(append([]string{"apply", "-f", file}, arg...)...)
+			return w.cli(append([]string{"apply", file}, arg...)...)
 		}
 		if out, code := apply(secretFiles); code != 0 {
 			t.Fatal(out)
@@ -237,7 +237,7 @@ func (w *fixture) elsewhere(dir string) {
 	w.t.Helper()
 	other := &fixture{t: w.t, root: w.root,
 		Server: harness.Start(w.t, harness.Options{Flags: []string{"--local-projects", w.root}})}
-	other.must("apply", "-f", dir)
+	other.must("apply", dir)
 	again := filepath.Join(w.t.TempDir(), "again")
 	other.must("export", again)
 	if diff := cmp.Diff(tree(w.t, dir), tree(w.t, again)); diff != "" {

@@ -327,7 +327,7 @@ func TestNoMemberIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		two.must("apply", "-f", dir)
+		two.must("apply", dir)
 		for _, e := range made {
 			read := two.named(e)
 			for _, member := range lost("", e.sent, read, true) {
