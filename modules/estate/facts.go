@@ -7,7 +7,7 @@ import (
 )
 
 // newFacts makes what records facts, none on an install that only reads, and what answers questions about them.
-func newFacts(p Params, parse func(string) (facts.Match, error)) (estate.Estate, background.Group, error) {
+func newFacts(p Params, parse func(string) (facts.Query, error)) (estate.Estate, background.Group, error) {
 	rules, err := facts.New(p.Config.VolatileFacts)
 	if err != nil {
 		return nil, nil, err

@@ -5,4 +5,4 @@ import (
 	"github.com/writ-automation/writ/modules/estate/internal/query"
 )
 
-func parse(text string) (facts.Match, error) { return query.Parse(text) }
+func parse(text string) (facts.Query, error) { return query.Parse(text) }

@@ -3,6 +3,8 @@ package estate
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/ports/access"
@@ -34,6 +36,13 @@ type AtQuery struct {
 	// After is the name after which the page begins, and Limit the number of its hosts; 0 is any number.
 	After string
 	Limit int
+}
+
+// Selected reports whether keys select a fact: each selects its own and all below it, no keys select every fact.
+func Selected(key string, keys []string) bool {
+	return len(keys) == 0 || slices.ContainsFunc(keys, func(k string) bool {
+		return strings.HasPrefix(key, k) && (len(key) == len(k) || key[len(k)] == '.')
+	})
 }
 
 // AtSummary describes the estate at an instant.
@@ -118,7 +127,8 @@ type FactStore interface {
 	// Record stores readings, in any order of time. One that is stored already changes nothing: a host has one reading of
 	// a run at an instant. Of several runs in one microsecond, each after the first is a microsecond later.
 	Record(ctx context.Context, list []GatheredFacts) error
-	// At yields what the reader may read, by name of host after q.After, and ignores Query, Keys and Limit.
+	// At yields what the reader may read, by name of host after q.After, with the facts of Keys, and ignores Query and
+	// Limit.
 	At(ctx context.Context, q AtQuery, reader access.Scope, yield func(Reading) error) error
 	// Withheld counts the hosts whose newest reading at or before a time the reader may not read.
 	Withheld(ctx context.Context, at time.Time, reader access.Scope) (int, error)

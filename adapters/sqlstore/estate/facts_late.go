@@ -91,7 +91,7 @@ func (r *recorder) beside(ctx context.Context, host int64, condition string, at 
 	}
 	const one = "SELECT '' AS name, f.host_id, CAST(? AS BIGINT) AS at, f.at AS newest FROM estate_facts AS f " +
 		"WHERE f.host_id = ?"
-	_, err = r.each(ctx, r.q, one, []any{row.At, host}, func(d document) error {
+	_, err = r.each(ctx, r.q, one, []any{row.At, host}, nil, func(d document) error {
 		row.stable, row.known = d.stable, true
 		return nil
 	})
@@ -220,7 +220,10 @@ func (s *Store) list(codec int, packed []byte) ([]string, error) {
 }
 
 // unpack returns the facts of a document.
-func (s *Store) unpack(codec int, packed []byte) (estate.Facts, error) {
+func (s *Store) unpack(codec int, packed []byte) (estate.Facts, error) { return s.unpackOf(codec, packed, nil) }
+
+// unpackOf returns the facts that keys select.
+func (s *Store) unpackOf(codec int, packed []byte, keys []string) (estate.Facts, error) {
 	list, err := s.list(codec, packed)
 	if err != nil {
 		return nil, err
@@ -228,9 +231,14 @@ func (s *Store) unpack(codec int, packed []byte) (estate.Facts, error) {
 	if len(list)%2 != 0 {
 		return nil, fmt.Errorf("stored facts have %d keys and values", len(list))
 	}
-	f := make(estate.Facts, len(list)/2)
+	f := estate.Facts{}
+	if len(keys) == 0 {
+		f = make(estate.Facts, len(list)/2)
+	}
 	for i := 0; i < len(list); i += 2 {
-		f[list[i]] = json.RawMessage(list[i+1])
+		if estate.Selected(list[i], keys) {
+			f[list[i]] = json.RawMessage(list[i+1])
+		}
 	}
 	return f, nil
 }

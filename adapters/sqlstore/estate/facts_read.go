@@ -29,9 +29,10 @@ const end = "CASE WHEN f.at <= ? THEN f.at ELSE (SELECT MAX(x.at) FROM estate_re
 	"WHERE x.host_id = f.host_id AND x.at <= ?) END"
 
 // each yields the documents of the readings of a query, by name: it selects name, host_id, at and newest. They come of
-// one statement, so that what is recorded meanwhile cannot mix with them. hosts are those that were read.
+// one statement, so that what is recorded meanwhile cannot mix with them. Documents have the facts that keys select.
+// hosts are those that were read.
 func (s *Store) each(
-	ctx context.Context, q bun.IDB, query string, args []any, yield func(document) error,
+	ctx context.Context, q bun.IDB, query string, args []any, keys []string, yield func(document) error,
 ) (hosts int, err error) {
 	rows, err := db.Query[struct {
 		Kind               int
@@ -58,11 +59,11 @@ func (s *Store) each(
 		row := rows[i]
 		d := document{scope: row.ScopeID, Reading: estate.Reading{Host: row.Name, RunID: row.RunID,
 			InventoryID: row.InventoryID, GatheredAt: time.UnixMicro(row.At).UTC()}}
-		if d.stable, err = s.unpack(row.Codec, row.Facts); err == nil && row.At == row.Newest {
-			d.volatile, err = s.unpack(row.VolatileCodec, row.Volatile)
+		if d.stable, err = s.unpackOf(row.Codec, row.Facts, keys); err == nil && row.At == row.Newest {
+			d.volatile, err = s.unpackOf(row.VolatileCodec, row.Volatile, keys)
 		}
 		for i++; i < len(rows) && rows[i].Kind == 2 && err == nil; i++ {
-			err = s.undo(d.stable, rows[i].Codec, rows[i].Facts)
+			err = s.undo(d.stable, rows[i].Codec, rows[i].Facts, keys)
 		}
 		if err != nil {
 			return hosts, fmt.Errorf("read the facts of %s: %w", row.Name, err)
@@ -75,12 +76,14 @@ func (s *Store) each(
 }
 
 // undo takes a change back.
-func (s *Store) undo(f estate.Facts, codec int, packed []byte) error {
+func (s *Store) undo(f estate.Facts, codec int, packed []byte, keys []string) error {
 	list, err := s.list(codec, packed)
 	for i := 0; i+2 < len(list); i += 3 {
-		if from := value(list[i+1]); from != nil {
+		switch from := value(list[i+1]); {
+		case !estate.Selected(list[i], keys):
+		case from != nil:
 			f[list[i]] = from
-		} else {
+		default:
 			delete(f, list[i])
 		}
 	}
@@ -106,7 +109,7 @@ func (s *Store) At(ctx context.Context, a estate.AtQuery, reader access.Scope, y
 	for {
 		n, err := s.each(ctx, q, "SELECT h.name, f.host_id, f.at AS newest, "+end+" AS at FROM estate_hosts AS h "+
 			"JOIN estate_facts AS f ON f.host_id = h.id WHERE h.name > ? AND f.first_at <= ? ORDER BY h.name"+db.Limit,
-			[]any{at, at, after, at, hostsPerChunk}, func(d document) error {
+			[]any{at, at, after, at, hostsPerChunk}, a.Keys, func(d document) error {
 				after = d.Host
 				if !may.May(d.scope) {
 					return nil
@@ -127,7 +130,7 @@ func (s *Store) Newest(ctx context.Context, host string, reader access.Scope) (r
 	}
 	found := false
 	_, err = s.each(ctx, q, "SELECT h.name, f.host_id, f.at, f.at AS newest FROM estate_hosts AS h "+
-		"JOIN estate_facts AS f ON f.host_id = h.id WHERE h.name = ?", []any{clean(host)}, func(d document) error {
+		"JOIN estate_facts AS f ON f.host_id = h.id WHERE h.name = ?", []any{clean(host)}, nil, func(d document) error {
 		if found = may.May(d.scope); found {
 			r = d.whole()
 		}

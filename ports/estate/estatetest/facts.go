@@ -59,10 +59,10 @@ func (e *factsEnv) record(t *testing.T, list ...estate.GatheredFacts) {
 	e.Must(t, func(ctx context.Context) error { return e.Facts.Record(ctx, list) })
 }
 
-func (e *factsEnv) at(t *testing.T, at time.Time, reader access.Scope) []estate.Reading {
+func (e *factsEnv) at(t *testing.T, at time.Time, reader access.Scope, keys ...string) []estate.Reading {
 	t.Helper()
 	var out []estate.Reading
-	txtest.NoError(t, e.Facts.At(t.Context(), estate.AtQuery{At: at}, reader, func(r estate.Reading) error {
+	txtest.NoError(t, e.Facts.At(t.Context(), estate.AtQuery{At: at, Keys: keys}, reader, func(r estate.Reading) error {
 		out = append(out, r)
 		return nil
 	}))
@@ -245,6 +245,10 @@ func (e *factsEnv) compare(t *testing.T, m *model, reader access.Scope, times []
 	for i, to := range times {
 		want, withheld := m.at(to)
 		txtest.Same(t, fmt.Sprint("the estate at ", to), want, e.at(t, to, reader))
+		for _, r := range want {
+			maps.DeleteFunc(r.Facts, func(key string, _ json.RawMessage) bool { return key != "a" && key != "a.b" && key != "uptime" })
+		}
+		txtest.Same(t, fmt.Sprint("facts of keys at ", to), want, e.at(t, to, reader, "a", "uptime"))
 		n, err := e.Facts.Withheld(ctx, to, reader)
 		txtest.NoError(t, err)
 		txtest.Same(t, fmt.Sprint("withheld at ", to), withheld, n)

@@ -2,8 +2,10 @@ package facts
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"strings"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/writ-automation/writ/ports/access"
@@ -12,8 +14,11 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Match reports whether a query fits the facts of a host.
-type Match func(host string, f estate.Facts) bool
+// Query selects hosts by their facts. Only the facts of its keys matter, each with those below it.
+type Query interface {
+	Fits(host string, f estate.Facts) bool
+	Keys() []string
+}
 
 // Reader implements estate.Estate.
 type Reader struct {
@@ -22,7 +27,7 @@ type Reader struct {
 	Guard access.Guard
 	Clock clock.Clock
 	// Parse reads a query. Its error says what is wrong with the text.
-	Parse func(query string) (Match, error)
+	Parse func(query string) (Query, error)
 }
 
 var _ estate.Estate = (*Reader)(nil)
@@ -38,11 +43,9 @@ func (r *Reader) At(ctx context.Context, q estate.AtQuery, yield func(estate.Rea
 	if err != nil {
 		return estate.AtSummary{}, err
 	}
-	fits := func(string, estate.Facts) bool { return true }
-	if q.Query != "" {
-		if fits, err = r.Parse(q.Query); err != nil {
-			return estate.AtSummary{}, err
-		}
+	query, err := r.Parse(q.Query)
+	if err != nil {
+		return estate.AtSummary{}, err
 	}
 	for _, k := range q.Keys {
 		if _, err := Path(k); err != nil {
@@ -53,15 +56,19 @@ func (r *Reader) At(ctx context.Context, q estate.AtQuery, yield func(estate.Rea
 		q.At = r.Clock.Now()
 	}
 	s := estate.AtSummary{At: q.At}
+	answered := q.Keys
+	if len(answered) > 0 {
+		q.Keys = slices.Concat(answered, query.Keys())
+	}
 	err = r.Store.At(ctx, q, scope, func(reading estate.Reading) error {
-		if !fits(reading.Host, reading.Facts) {
+		if !query.Fits(reading.Host, reading.Facts) {
 			return nil
 		}
 		if s.HasMore = q.Limit > 0 && s.Count == q.Limit; s.HasMore {
 			return errEnough
 		}
 		s.Count++
-		reading.Facts = pick(reading.Facts, q.Keys)
+		reading.Facts = pick(reading.Facts, answered)
 		return yield(reading)
 	})
 	if err != nil && !errors.Is(err, errEnough) {
@@ -74,21 +81,10 @@ func (r *Reader) At(ctx context.Context, q estate.AtQuery, yield func(estate.Rea
 	return s, err
 }
 
-// pick returns the facts with the keys, each with all below it, or all if there are no keys.
+// pick leaves the facts that keys select.
 func pick(f estate.Facts, keys []string) estate.Facts {
-	if len(keys) == 0 {
-		return f
-	}
-	out := estate.Facts{}
-	for k, v := range f {
-		for _, want := range keys {
-			if k == want || strings.HasPrefix(k, want) && k[len(want)] == '.' {
-				out[k] = v
-				break
-			}
-		}
-	}
-	return out
+	maps.DeleteFunc(f, func(k string, _ json.RawMessage) bool { return !estate.Selected(k, keys) })
+	return f
 }
 
 func (r *Reader) horizon(ctx context.Context, at time.Time, scope access.Scope) (time.Time, bool, error) {

@@ -31,16 +31,16 @@ func (q *Queries) Check(text string) error {
 
 func (q *Queries) Select(ctx context.Context, text string) ([]estate.SelectedHost, error) {
 	var out []estate.SelectedHost
-	err := q.each(ctx, text, func(r estate.Reading) error {
+	err := q.each(ctx, text, nil, func(r estate.Reading) error {
 		out = append(out, estate.SelectedHost{Host: r.Host, InventoryID: r.InventoryID})
 		return nil
 	})
 	return out, err
 }
 
-// each yields the hosts that a query fits.
-func (q *Queries) each(ctx context.Context, text string, yield func(estate.Reading) error) error {
-	fits, err := query.Parse(text)
+// each yields the hosts that a query fits, with the facts of its keys and of others.
+func (q *Queries) each(ctx context.Context, text string, keys []string, yield func(estate.Reading) error) error {
+	selected, err := query.Parse(text)
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func (q *Queries) each(ctx context.Context, text string, yield func(estate.Readi
 	if err != nil {
 		return fmt.Errorf("decide what may be read: %w", err)
 	}
-	return q.Facts.At(ctx, estate.AtQuery{At: q.Clock.Now()}, reader, func(r estate.Reading) error {
-		if !fits(r.Host, r.Facts) {
+	return q.Facts.At(ctx, estate.AtQuery{At: q.Clock.Now(), Keys: append(keys, selected.Keys()...)}, reader, func(r estate.Reading) error {
+		if !selected.Fits(r.Host, r.Facts) {
 			return nil
 		}
 		return yield(r)
@@ -61,7 +61,7 @@ func (q *Queries) Inventory(
 	ctx context.Context, text string, yield func(host string, vars map[string]any) error,
 ) error {
 	known := make(map[string]func(host string) map[string]any)
-	return q.each(ctx, text, func(r estate.Reading) error {
+	return q.each(ctx, text, query.NamedKeys(), func(r estate.Reading) error {
 		if reserved.Templated(r.Host) {
 			return nil
 		}

@@ -11,7 +11,10 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-const gigabyte = 1 << 30
+const (
+	gigabyte = 1 << 30
+	mounts   = "ansible_mounts"
+)
 
 // aliases are the short names of facts, which the guide lists. Those of mounts are computed.
 func aliases() map[string]string {
@@ -46,6 +49,15 @@ func Named(f estate.Facts, text func(string) any) map[string]any {
 	return out
 }
 
+// NamedKeys lists the keys of the facts that Named reads.
+func NamedKeys() []string {
+	list := []string{mounts}
+	for name := range aliases() {
+		list = placeOf(strings.Split(name, ".")).appendKeys(list)
+	}
+	return list
+}
+
 // put adds the value of a key, if the host has it.
 func put(to map[string]any, f estate.Facts, text func(string) any, key ...string) {
 	var v any
@@ -70,7 +82,7 @@ func put(to map[string]any, f estate.Facts, text func(string) any, key ...string
 func mountsOf(f estate.Facts) (out []string) {
 	for key := range f {
 		path, err := facts.Path(key)
-		if err == nil && len(path) == 3 && path[0] == "ansible_mounts" && path[2] == "mount" &&
+		if err == nil && len(path) == 3 && path[0] == mounts && path[2] == "mount" &&
 			!runs.ReservedMember(path[1]) && !reserved.Templated(path[1]) {
 			out = append(out, path[1])
 		}
@@ -97,6 +109,15 @@ func placeOf(key []string) place {
 	return p
 }
 
+// appendKeys adds the keys at which find looks.
+func (p place) appendKeys(list []string) []string {
+	list = append(list, p.keys...)
+	if p.member != "" {
+		list = append(list, keyOf(mounts, p.mount))
+	}
+	return list
+}
+
 func (p place) find(f estate.Facts) json.RawMessage {
 	for _, key := range p.keys {
 		if v, ok := f[key]; ok {
@@ -112,7 +133,7 @@ func (p place) find(f estate.Facts) json.RawMessage {
 // ofMount computes what Ansible has no fact of: sizes in gigabytes, and how full a file system is.
 func ofMount(f estate.Facts, path, member string) json.RawMessage {
 	read := func(name string) (n float64, ok bool) {
-		ok = json.Unmarshal(f[keyOf("ansible_mounts", path, name)], &n) == nil
+		ok = json.Unmarshal(f[keyOf(mounts, path, name)], &n) == nil
 		return n, ok
 	}
 	free, hasFree := read("size_available")

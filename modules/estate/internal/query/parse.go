@@ -16,19 +16,29 @@ const (
 	maxDepth  = 32
 )
 
-// Parse returns what decides whether a host fits a query. Every host fits a blank one. Errors: an Invalid fault names q
-// and the column.
-func Parse(text string) (func(host string, f estate.Facts) bool, error) {
+// Query decides whether a host fits by its facts.
+type Query struct{ of expression }
+
+// Parse reads a query. Every host fits a blank one. Errors: an Invalid fault names q and the column.
+func Parse(text string) (*Query, error) {
 	x, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return x.fits, nil
+	return &Query{x}, nil
 }
 
-// expression is a part of a query. A host fits a blank query, since no part of it is false.
+// Fits reports whether a host fits. Only the facts of Keys matter, each with those below it.
+func (q *Query) Fits(host string, f estate.Facts) bool { return q.of.fits(host, f) }
+
+// Keys lists the keys of the facts that the query compares.
+func (q *Query) Keys() []string { return q.of.keys(nil) }
+
+// expression is a part of a query. A host fits a blank query, since no part of it is false. keys adds the keys of the
+// facts that decide to a list.
 type expression interface {
 	fits(host string, f estate.Facts) bool
+	keys(list []string) []string
 }
 
 type (
@@ -62,6 +72,21 @@ func (x disjunction) fits(host string, f estate.Facts) bool {
 }
 
 func (x negation) fits(host string, f estate.Facts) bool { return !x.of.fits(host, f) }
+
+func (x conjunction) keys(list []string) []string { return keysOf(x, list) }
+
+func (x disjunction) keys(list []string) []string { return keysOf(x, list) }
+
+func (x negation) keys(list []string) []string { return x.of.keys(list) }
+
+func (x comparison) keys(list []string) []string { return x.at.appendKeys(list) }
+
+func keysOf(parts []expression, list []string) []string {
+	for _, part := range parts {
+		list = part.keys(list)
+	}
+	return list
+}
 
 // parser reads a query from its left to its right. It stops at the first error.
 type parser struct {

@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"strings"
 	"testing"
@@ -159,12 +160,14 @@ func TestQueryIsItsMeaning(t *testing.T) {
 			}
 		}
 		q := draw(t, 4)
-		fits, err := Parse(q.text)
+		x, err := Parse(q.text)
 		if err != nil {
 			t.Fatalf("%s: %v", q.text, err)
 		}
-		if got, want := fits("h", facts), q.holds(values); got != want {
-			t.Fatalf("%s of %v: %v, not %v", q.text, values, got, want)
+		for _, f := range []estate.Facts{facts, selected(maps.Clone(facts), x)} {
+			if got, want := x.Fits("h", f), q.holds(values); got != want {
+				t.Fatalf("%s of %v with %d facts: %v, not %v", q.text, values, len(f), got, want)
+			}
 		}
 	})
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -68,13 +69,15 @@ func TestQuery(t *testing.T) {
 		{"not host=web2 and host=web2", false}, {`host="and" or host=web1`, true},
 		{"date_time.epoch<99999999999999999999999999", true},
 	} {
-		fits, err := Parse(c.q)
+		x, err := Parse(c.q)
 		if err != nil {
 			t.Errorf("%s: %v", c.q, err)
 			continue
 		}
-		if got := fits("web1", debian()); got != c.want {
-			t.Errorf("%s: %v", c.q, got)
+		for _, f := range []estate.Facts{debian(), selected(debian(), x)} {
+			if got := x.Fits("web1", f); got != c.want {
+				t.Errorf("%s with %d facts: %v", c.q, len(f), got)
+			}
 		}
 	}
 }
@@ -112,4 +115,10 @@ func TestRefused(t *testing.T) {
 	if _, err := Parse(strings.Repeat("(", 32) + "a=1" + strings.Repeat(")", 32)); err != nil {
 		t.Error(err)
 	}
+}
+
+// selected leaves the facts that a query says it compares.
+func selected(f estate.Facts, x *Query) estate.Facts {
+	maps.DeleteFunc(f, func(key string, _ json.RawMessage) bool { return !estate.Selected(key, x.Keys()) })
+	return f
 }
