@@ -120,17 +120,18 @@ func (h *history) at(size int) []probe {
 	for name, days := range map[string]int{"week": 7, "month": 30} {
 		out = append(out, h.diff("diff of a "+name+", ", days, 0), h.diff("diff of a "+name+" a year ago, ", days, 365))
 	}
+	out = append(out, h.whole("query without a hit, each host, ", "/v1/estate?keys=host&q=os.family=None"))
 	if size > 5000 { // it grows with its hosts, and takes minutes
 		return out
 	}
-	return append(out, h.whole())
+	return append(out, h.whole("estate, each host, ", "/v1/estate"))
 }
 
-// whole reads everything once.
-func (h *history) whole() probe {
+// whole reads the facts of every host once.
+func (h *history) whole(name, path string) probe {
 	var took time.Duration
-	return probe{rows: []row{{"estate, each host, " + h.engine.name, "us"}}, rounds: 3, round: func() []Round {
-		ours := spent(h.b, h.s.PID, h.hosts, func() { took = pages(h.b, h.s, 1, 1, "/v1/estate")[0] })
+	return probe{rows: []row{{name + h.engine.name, "us"}}, rounds: 3, round: func() []Round {
+		ours := spent(h.b, h.s.PID, h.hosts, func() { took = pages(h.b, h.s, 1, 1, path)[0] })
 		var one any
 		a := h.s.Do(http.MethodGet, "/v1/estate?limit=1", nil)
 		a.JSON(h.b, &one)

@@ -125,7 +125,8 @@ type GatheredFacts struct {
 // FactStore stores readings as differences.
 type FactStore interface {
 	// Record stores readings, in any order of time. One that is stored already changes nothing: a host has one reading of
-	// a run at an instant. Of several runs in one microsecond, each after the first is a microsecond later.
+	// a run at an instant. Of several runs in one microsecond, each after the first is a microsecond later, in the order
+	// of their ids if they come together.
 	Record(ctx context.Context, list []GatheredFacts) error
 	// At yields what the reader may read, by name of host after q.After, with the facts of Keys, and ignores Query and
 	// Limit.

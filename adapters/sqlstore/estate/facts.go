@@ -99,7 +99,7 @@ type recorder struct {
 func (s *Store) Record(ctx context.Context, list []estate.GatheredFacts) error {
 	r := &recorder{Store: s, q: s.d.InUnit(ctx), buckets: map[bucketKey]*bucket{}}
 	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b estate.GatheredFacts) int { return strings.Compare(a.RunID, b.RunID) })
+	slices.SortStableFunc(list, func(a, b estate.GatheredFacts) int { return strings.Compare(a.RunID, b.RunID) })
 	numbers, names := map[string]scoped{}, make([]string, len(list))
 	for i, g := range list {
 		names[i] = g.Host
@@ -244,7 +244,7 @@ func (r *recorder) read(ctx context.Context, st *state) error {
 	if err != nil || !ok {
 		return db.OrMissing(ok, err, fmt.Errorf("the host %d has no newest document", st.HostID))
 	}
-	st.stable, err = r.unpack(row.Codec, row.Facts)
+	st.stable, err = r.unpack(row.Codec, row.Facts, nil)
 	return err
 }
 

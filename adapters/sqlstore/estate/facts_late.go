@@ -199,46 +199,43 @@ func join(list []string) []byte {
 	return out
 }
 
-// list reverses join and Pack.
-func (s *Store) list(codec int, packed []byte) ([]string, error) {
+// texts reverses join and Pack.
+func (s *Store) texts(codec int, packed []byte, yield func(text string)) error {
 	data, err := s.codec.Unpack(codec, packed)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	// The texts share one copy of the data.
-	text, out := string(data), []string(nil)
+	whole := string(data) // the texts share it
 	for at := 0; at < len(data); {
 		n, size := binary.Uvarint(data[at:])
 		if size <= 0 || n > uint64(len(data)-at-size) {
-			return nil, errors.New("stored facts have an invalid length")
+			return errors.New("stored facts have an invalid length")
 		}
 		at += size
-		out = append(out, text[at:at+int(n)])
+		yield(whole[at : at+int(n)])
 		at += int(n)
 	}
-	return out, nil
+	return nil
 }
 
-// unpack returns the facts of a document.
-func (s *Store) unpack(codec int, packed []byte) (estate.Facts, error) { return s.unpackOf(codec, packed, nil) }
+func (s *Store) list(codec int, packed []byte) (out []string, err error) {
+	err = s.texts(codec, packed, func(text string) { out = append(out, text) })
+	return out, err
+}
 
-// unpackOf returns the facts that keys select.
-func (s *Store) unpackOf(codec int, packed []byte, keys []string) (estate.Facts, error) {
-	list, err := s.list(codec, packed)
-	if err != nil {
-		return nil, err
-	}
-	if len(list)%2 != 0 {
-		return nil, fmt.Errorf("stored facts have %d keys and values", len(list))
-	}
-	f := estate.Facts{}
-	if len(keys) == 0 {
-		f = make(estate.Facts, len(list)/2)
-	}
-	for i := 0; i < len(list); i += 2 {
-		if estate.Selected(list[i], keys) {
-			f[list[i]] = json.RawMessage(list[i+1])
+// unpack returns the facts of a document that keys select.
+func (s *Store) unpack(codec int, packed []byte, keys []string) (estate.Facts, error) {
+	f, n := estate.Facts{}, 0
+	var key string
+	err := s.texts(codec, packed, func(text string) {
+		if n++; n%2 != 0 {
+			key = text
+		} else if estate.Selected(key, keys) {
+			f[key] = json.RawMessage(text)
 		}
+	})
+	if err == nil && n%2 != 0 {
+		err = fmt.Errorf("stored facts have %d keys and values", n)
 	}
-	return f, nil
+	return f, err
 }

@@ -59,8 +59,8 @@ func (s *Store) each(
 		row := rows[i]
 		d := document{scope: row.ScopeID, Reading: estate.Reading{Host: row.Name, RunID: row.RunID,
 			InventoryID: row.InventoryID, GatheredAt: time.UnixMicro(row.At).UTC()}}
-		if d.stable, err = s.unpackOf(row.Codec, row.Facts, keys); err == nil && row.At == row.Newest {
-			d.volatile, err = s.unpackOf(row.VolatileCodec, row.Volatile, keys)
+		if d.stable, err = s.unpack(row.Codec, row.Facts, keys); err == nil && row.At == row.Newest {
+			d.volatile, err = s.unpack(row.VolatileCodec, row.Volatile, keys)
 		}
 		for i++; i < len(rows) && rows[i].Kind == 2 && err == nil; i++ {
 			err = s.undo(d.stable, rows[i].Codec, rows[i].Facts, keys)

@@ -1,6 +1,7 @@
 package estatetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -92,7 +93,9 @@ func factsInAnyOrder(t *testing.T, e *factsEnv) {
 	for seed := range depthtest.Of(3, 40) {
 		for _, batch := range batches(all, 12).Example(seed) {
 			e.record(t, batch...)
-			slices.SortStableFunc(batch, func(a, b estate.GatheredFacts) int { return a.GatheredAt.Compare(b.GatheredAt) })
+			slices.SortStableFunc(batch, func(a, b estate.GatheredFacts) int {
+				return cmp.Or(a.GatheredAt.Compare(b.GatheredAt), cmp.Compare(a.RunID, b.RunID))
+			})
 			for _, g := range batch {
 				m.add(g)
 			}
