@@ -25,6 +25,7 @@ type job struct {
 	args      []string
 	env       map[string]string
 	pipelined bool
+	dryRun    bool
 }
 
 func (j *job) path(name string) string { return filepath.Join(j.dir, name) }
@@ -46,7 +47,7 @@ func (t *Tool) prepare(ctx context.Context, spec extension.ToolSpec, p execution
 	if err := visible(inside, p, playbook); err != nil {
 		return nil, err
 	}
-	j := &job{dir: filepath.Join(spec.Dir, "ansible"), home: inside.Home(t.config.Home), workDir: p.WorkDir,
+	j := &job{dir: filepath.Join(spec.Dir, "ansible"), dryRun: spec.DryRun, home: inside.Home(t.config.Home), workDir: p.WorkDir,
 		playbook: playbook}
 	if j.args, err = j.arguments(spec, p); err != nil {
 		return nil, err

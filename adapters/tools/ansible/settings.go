@@ -49,6 +49,10 @@ func (t *Tool) settings(j *job) []setting {
 		t.collections(), t.roles(),
 		{j.path("tmp"), []string{"TMPDIR"}, nil},
 	}
+	if j.dryRun { // ansible-core 2.21 and newer omit what a result is about
+		list = append(list, setting{"1", []string{"ANSIBLE_INJECT_INVOCATION"},
+			[][2]string{{defaults, "inject_invocation"}}})
+	}
 	if !t.config.NoPipelining {
 		list = append(list, setting{"1", []string{"ANSIBLE_PIPELINING", "ANSIBLE_SSH_PIPELINING"}, pipeliningKeys()})
 	}

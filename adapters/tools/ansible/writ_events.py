@@ -143,7 +143,7 @@ class CallbackModule(CallbackBase):
         super().__init__(*args, **kwargs)
         self.began = {}     # (host, task) -> monotonic start
         self.items = {}     # (host, task) -> [plain, notable] item results so far
-        self.notified = {}  # host -> handlers that its next result notified
+        self.handlers = []  # of the play, in the order in which Ansible looks for a name
         self.pid = os.getpid()
         where, _, self.nonce = os.environ.pop('WRIT_EVENTS', '').partition(':')
         try:
@@ -228,6 +228,7 @@ class CallbackModule(CallbackBase):
 
     @_guarded
     def v2_playbook_on_play_start(self, play):
+        self.handlers = [handler for block in reversed(play.handlers) for handler in block.block]
         record = {'play': play.get_name().strip(), 'pattern': _encode(play.hosts)}
         try:
             inventory = play.get_variable_manager()._inventory
@@ -255,12 +256,6 @@ class CallbackModule(CallbackBase):
         self.start_task(task, handler=True)
 
     @_guarded
-    def v2_playbook_on_notify(self, handler, host):
-        names = self.notified.setdefault(host.name, [])
-        if len(names) < NOTIFIED:
-            names.append(handler.get_name().strip()[:TEXT])
-
-    @_guarded
     def v2_playbook_on_cleanup_task_start(self, task):
         self.start_task(task)
 
@@ -284,6 +279,16 @@ class CallbackModule(CallbackBase):
                 clean['after_header'] = clean.get('before_header', os.path.basename(clean['after_header']))
             out.append(clean)
         return out
+
+    def notified(self, record, topics):
+        """The handlers that a result notifies. From 2.19 on, Ansible itself tells them only when they are due."""
+        names = []
+        for topic in topics:
+            named = [h for h in self.handlers if h.name and topic in (h.name, h.get_name(), h.get_name(False))]
+            listening = [h for h in self.handlers if topic in (h.listen or ())]
+            names += [h.get_name().strip()[:TEXT] for h in named[:1] + listening]
+        if names:
+            record['notified'] = list(dict.fromkeys(names))[:NOTIFIED]
 
     def fill(self, record, task, result):
         if result.get('changed'):
@@ -320,9 +325,8 @@ class CallbackModule(CallbackBase):
             record['ignored'] = True
         if status in ('failed', 'unreachable') and _becomes_here(result):
             record['became'] = True
-        notified = self.notified.pop(host, None)
-        if notified:
-            record['notified'] = notified
+        if status == 'ok' and values.get('changed'):
+            self.notified(record, values.get('_ansible_notify') or task.notify or ())
         self.emit('result', **self.fill(record, task, values))
         facts = values.get('ansible_facts')
         if facts and status == 'ok' and task.action in GATHER and not values.get('_ansible_no_log'):
