@@ -15,8 +15,8 @@ const push = `{"ref": "refs/heads/main", "after": "01234567890123456789012345678
 // advice ends the reason why a schedule or a trigger made no run.
 const advice = "; change the request so that the policy does not match it, or ask who manages policies"
 
-// paths asks for runs on each path, while a policy denies them and another one holds them, and then while the first one
-// is disabled. The runs to repeat are those of pinnedSplit.
+// paths asks for runs on each path, while another policy holds them: while a policy denies them, while a window does, and
+// while neither does. The runs to repeat are those of pinnedSplit.
 func (w *fixture) paths() {
 	const label = "split"
 	labels := harness.Body{"case": label}
@@ -56,9 +56,6 @@ func (w *fixture) paths() {
 		{"relaunch", run + "/relaunch-failed", "run.relaunch", nil},
 		{"trigger", trigger.Path, "run.submit", push},
 	}
-	deny := harness.Body{"name": "split deny", "effect": "deny", "message": "until Monday",
-		"match": harness.Body{"labels": labels}}
-	policy := w.made("/v1/policies", deny)
 	made := func() (n int) {
 		_, n = w.Runs("q=label:case=" + label + "&limit=1")
 		return n
@@ -71,36 +68,44 @@ func (w *fixture) paths() {
 		}
 		return w.accounts["oto"].Do("POST", path, body)
 	}
-	for _, p := range paths {
-		before := w.entries()[0].Seq
-		a := ask(p.path, p.body)
-		w.decided(a, http.StatusForbidden, "policy_denied")
-		for _, text := range []string{`"policy":"split deny"`, `"policy_id":"` + policy + `"`, "until Monday"} {
-			if !strings.Contains(string(a.Body), text) {
-				w.t.Errorf("%s: %s lacks %s", p.path, a.Body, text)
+	for _, by := range []struct {
+		kind, path, reason, text, lastError string
+	}{
+		{"policy", "/v1/policies/" + w.policy(label, "deny", harness.Body{"message": "until Monday"}), "policy_denied",
+			"until Monday", `the policy "split deny" denies the run: until Monday` + advice},
+		{"window", "/v1/windows/" + w.closedForever(label), "window_closed", "an administrator changes the window",
+			`the window "split deny" keeps the run from starting now; an administrator changes the window`},
+	} {
+		id := by.path[strings.LastIndexByte(by.path, '/')+1:]
+		for _, p := range paths {
+			before := w.entries()[0].Seq
+			a := ask(p.path, p.body)
+			w.decided(a, http.StatusForbidden, by.reason)
+			for _, text := range []string{`"` + by.kind + `":"split deny"`, `"` + by.kind + `_id":"` + id + `"`, by.text} {
+				if !strings.Contains(string(a.Body), text) {
+					w.t.Errorf("%s: %s lacks %s", p.path, a.Body, text)
+				}
+			}
+			var denied []entry
+			for _, e := range w.entries() {
+				if e.Seq > before && e.Outcome == "denied" && e.Object.ID == id {
+					denied = append(denied, e)
+				}
+			}
+			if len(denied) != 1 || denied[0].Action != p.action || denied[0].Details[by.kind] != "split deny" ||
+				denied[0].Details["reason"] != by.reason || denied[0].Details["source"] != p.source {
+				w.t.Errorf("%s: the trail has %+v", p.path, denied)
 			}
 		}
-		var denied []entry
-		for _, e := range w.entries() {
-			if e.Seq > before && e.Outcome == "denied" && e.Object.ID == policy {
-				denied = append(denied, e)
-			}
+		if now := made(); now != runs {
+			w.t.Errorf("%d runs were made", now-runs)
 		}
-		if len(denied) != 1 || denied[0].Action != p.action ||
-			denied[0].Details["policy"] != "split deny" || denied[0].Details["reason"] != "policy_denied" ||
-			denied[0].Details["source"] != p.source {
-			w.t.Errorf("%s: the trail has %+v", p.path, denied)
+		if got := lastError(); got != by.lastError {
+			w.t.Errorf("the trigger says %q", got)
 		}
-	}
-	if now := made(); now != runs {
-		w.t.Errorf("%d runs were made", now-runs)
-	}
-	if got := lastError(); got != `the policy "split deny" denies the run: until Monday`+advice {
-		w.t.Errorf("the trigger says %q", got)
+		w.want(http.StatusNoContent, w.Client, "DELETE", by.path, nil)
 	}
 
-	deny["enabled"] = false
-	w.want(http.StatusOK, w.Client, "PUT", "/v1/policies/"+policy, deny)
 	for _, p := range paths {
 		a := ask(p.path, p.body) // a refused delivery may be sent again
 		var out struct {
@@ -121,8 +126,9 @@ func (w *fixture) paths() {
 	}
 }
 
-// slot has two schedules of the next minute: a policy denies the runs of one and holds those of the other.
-type slot struct{ denied, held, policy string }
+// slot has schedules of the next minute: a policy denies the runs of one, a window those of another, and a policy holds
+// those of the third.
+type slot struct{ denied, closed, held, policy string }
 
 func (w *fixture) scheduled() {
 	w.t.Helper()
@@ -135,6 +141,11 @@ func (w *fixture) scheduled() {
 	w.slot = &slot{}
 	w.slot.denied, w.slot.policy = make("slot denied", "deny")
 	w.slot.held, _ = make("slot held", "require_approval")
+	closed := w.made("/v1/templates", harness.Body{"name": "slot closed", "tool": "bash",
+		"command": "touch " + w.file("slot closed"), "labels": harness.Body{"case": "slot closed"}})
+	w.closedForever("slot closed")
+	w.slot.closed = w.made("/v1/schedules", harness.Body{"name": "slot closed", "cron": "* * * * *",
+		"template_id": closed})
 }
 
 // afterTheSlot waits until the schedules have fired.
@@ -147,9 +158,13 @@ func (w *fixture) afterTheSlot() {
 		w.want(http.StatusOK, w.Client, "GET", "/v1/schedules/"+id, nil).JSON(w.t, &s)
 		return s
 	}
-	harness.Eventually(w.t, 3*time.Minute, "both schedules fire", func() bool {
-		return read(w.slot.denied).LastError != "" && read(w.slot.held).LastRun != ""
+	harness.Eventually(w.t, 3*time.Minute, "the schedules fire", func() bool {
+		return read(w.slot.denied).LastError != "" && read(w.slot.closed).LastError != "" && read(w.slot.held).LastRun != ""
 	})
+	if s := read(w.slot.closed); s.LastRun != "" || w.exists("slot closed") ||
+		s.LastError != `the window "slot closed deny" keeps the run from starting now; an administrator changes the window` {
+		w.t.Errorf("%+v", s)
+	}
 	if s := read(w.slot.denied); s.LastRun != "" ||
 		s.LastError != `the policy "slot denied deny" denies the run: not at night`+advice {
 		w.t.Errorf("%+v", s)

@@ -35,6 +35,14 @@ func (w *fixture) window(label, mode, outside string, more harness.Body) (id str
 	return w.made("/v1/windows", body), body
 }
 
+// closedForever makes a window that denies runs with a label until it is deleted.
+func (w *fixture) closedForever(label string) string {
+	w.t.Helper()
+	return w.made("/v1/windows", harness.Body{"name": label + " deny", "mode": "allow", "outside": "deny",
+		"match": harness.Body{"labels": harness.Body{"case": label}},
+		"from":  "2020-01-01T00:00:00Z", "to": "2020-01-02T00:00:00Z"})
+}
+
 // TestWindows has runs wait for windows, denies requests outside of them, and lets administrators override them, with a
 // server that is killed meanwhile.
 func TestWindows(t *testing.T) {
