@@ -47,8 +47,8 @@ func (t *Tool) prepare(ctx context.Context, spec extension.ToolSpec, p execution
 	if err := visible(inside, p, playbook); err != nil {
 		return nil, err
 	}
-	j := &job{dir: filepath.Join(spec.Dir, "ansible"), dryRun: spec.DryRun, home: inside.Home(t.config.Home), workDir: p.WorkDir,
-		playbook: playbook}
+	j := &job{dir: filepath.Join(spec.Dir, "ansible"), home: inside.Home(t.config.Home), workDir: p.WorkDir,
+		playbook: playbook, dryRun: spec.DryRun}
 	if j.args, err = j.arguments(spec, p); err != nil {
 		return nil, err
 	}

@@ -246,7 +246,9 @@ func (e *factsEnv) compare(t *testing.T, m *model, reader access.Scope, times []
 		want, withheld := m.at(to)
 		txtest.Same(t, fmt.Sprint("the estate at ", to), want, e.at(t, to, reader))
 		for _, r := range want {
-			maps.DeleteFunc(r.Facts, func(key string, _ json.RawMessage) bool { return key != "a" && key != "a.b" && key != "uptime" })
+			maps.DeleteFunc(r.Facts, func(key string, _ json.RawMessage) bool {
+				return key != "a" && key != "a.b" && key != "uptime"
+			})
 		}
 		txtest.Same(t, fmt.Sprint("facts of keys at ", to), want, e.at(t, to, reader, "a", "uptime"))
 		n, err := e.Facts.Withheld(ctx, to, reader)

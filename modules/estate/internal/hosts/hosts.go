@@ -48,7 +48,8 @@ func (q *Queries) each(ctx context.Context, text string, keys []string, yield fu
 	if err != nil {
 		return fmt.Errorf("decide what may be read: %w", err)
 	}
-	return q.Facts.At(ctx, estate.AtQuery{At: q.Clock.Now(), Keys: append(keys, selected.Keys()...)}, reader, func(r estate.Reading) error {
+	at := estate.AtQuery{At: q.Clock.Now(), Keys: append(keys, selected.Keys()...)}
+	return q.Facts.At(ctx, at, reader, func(r estate.Reading) error {
 		if !selected.Fits(r.Host, r.Facts) {
 			return nil
 		}
