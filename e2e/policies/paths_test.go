@@ -15,7 +15,7 @@ const push = `{"ref": "refs/heads/main", "after": "01234567890123456789012345678
 // advice ends the reason why a schedule or a trigger made no run.
 const advice = "; change the request so that the policy does not match it, or ask who manages policies"
 
-// paths asks for runs that a policy holds on each path: while another policy denies them, while a window does, and while
+// paths asks for runs that a policy holds, on each path: while another policy denies them, while a window does, and
 // neither does. The runs to repeat are those of pinnedSplit.
 func (w *fixture) paths() {
 	const label = "split"
