@@ -156,8 +156,8 @@ e2e: setup binaries ## the real binary
 	@$(PG) $(MAKE) --no-print-directory test-plain PACKAGES=./e2e/...
 
 golden: ## write what is generated: the tables in docs and the golden files
-	go test ./adapters/httpapi ./cmd/cli/internal/manifest ./cmd/cli/internal/apidoc ./modules/policy/internal/risk -count=1 -p 1 -run Golden -update
-	go test ./e2e/arch -count=1 -run 'Page' -update
+	go test ./adapters/httpapi ./cmd/cli/internal/manifest ./cmd/cli/internal/apidoc ./cmd/cli ./modules/policy/internal/risk -count=1 -p 1 -run Golden -update
+	go test ./e2e/arch ./cmd/cli/internal/manifest -count=1 -run 'Page' -update
 
 openapi: build ## print the OpenAPI document that this build serves
 	@e2e/setup/openapi.sh

@@ -3,7 +3,6 @@ package git
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -16,41 +15,70 @@ const (
 	maxPlaybooks     = 2000
 	maxPlaybook      = 256 << 10
 	maxPlaybookBytes = 16 << 20
+	maxLinks         = 10_000 // a commit with more is not searched for links that lead out
 )
 
-func (k *Checkouts) Playbooks(ctx context.Context, r catalog.Repository, commit string) (map[string][]byte, error) {
+func (k *Checkouts) Playbooks(
+	ctx context.Context, r catalog.Repository, commit string,
+) (files map[string][]byte, leaving []string, err error) {
 	p, at, _, err := k.open(ctx, r, commit, "", "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer p.readGate.unlock()
-	var names []string
-	var ids bytes.Buffer
+	var found, links blobs
 	total := int64(0)
 	sink := &entrySink{each: func(e entry) error {
+		if e.mode == modeLink && e.size <= maxPath && len(links.names) <= maxLinks {
+			links.add(e)
+		}
 		ext := path.Ext(e.name)
 		if ext != ".yml" && ext != ".yaml" || e.mode == modeLink || e.mode == modeSub || e.size > maxPlaybook {
 			return nil
 		}
-		if total += e.size; len(names) == maxPlaybooks || total > maxPlaybookBytes {
-			return errFull
+		if len(found.names) < maxPlaybooks && total+e.size <= maxPlaybookBytes {
+			total += e.size
+			found.add(e)
 		}
-		names = append(names, e.name)
-		ids.WriteString(e.id + "\n")
 		return nil
 	}}
 	_, err = k.run(ctx, task{gitDir: p.mirror, args: []string{"ls-tree", "-r", "-l", "-z", at}, sink: sink})
-	if sink.err != nil && !errors.Is(sink.err, errFull) {
-		return nil, fmt.Errorf("list the files of a commit: %w", sink.err)
+	if sink.err != nil {
+		return nil, nil, fmt.Errorf("list the files of a commit: %w", sink.err)
 	}
-	if err != nil && sink.err == nil {
-		return nil, k.treeFailed(err)
+	if err != nil {
+		return nil, nil, k.treeFailed(err)
 	}
-	out, err := k.run(ctx, task{gitDir: p.mirror, args: []string{"cat-file", "--batch=%(objectsize)"}, stdin: ids.Bytes()})
+	if files, err = k.read(ctx, p.mirror, found); err != nil || len(links.names) == 0 || len(links.names) > maxLinks {
+		return files, nil, err
+	}
+	targets, err := k.read(ctx, p.mirror, links)
+	for _, name := range links.names {
+		if leaves(name, func(at string) (string, bool) { target, ok := targets[at]; return string(target), ok }) {
+			leaving = append(leaving, name)
+		}
+	}
+	return files, leaving, err
+}
+
+// blobs are files of a commit: their paths, and their ids on lines.
+type blobs struct {
+	names []string
+	ids   bytes.Buffer
+}
+
+func (b *blobs) add(e entry) {
+	b.names = append(b.names, e.name)
+	b.ids.WriteString(e.id + "\n")
+}
+
+// read returns the texts of files by path.
+func (k *Checkouts) read(ctx context.Context, mirror string, b blobs) (map[string][]byte, error) {
+	out, err := k.run(ctx, task{gitDir: mirror, args: []string{"cat-file", "--batch=%(objectsize)"}, stdin: b.ids.Bytes()})
 	if err != nil {
 		return nil, k.treeFailed(err)
 	}
-	return contents(names, out)
+	return contents(b.names, out)
 }
 
 // contents takes apart the output of cat-file: for each file its size on a line, then its text and a line break.

@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,24 +23,25 @@ func TestPlaybooks(t *testing.T) {
 	r.link("link.yml", "/etc/passwd")
 	r.commit("second")
 	commit := w.fetch(r.at("p1"))
-	got, err := w.Playbooks(t.Context(), r.at("p1"), commit)
+	got, leaving, err := w.Playbooks(t.Context(), r.at("p1"), commit)
 	texts := make(map[string]string, len(got))
 	for name, text := range got {
 		texts[name] = string(text)
 	}
 	want := map[string]string{"roles/b/tasks/main.yaml": "- debug:\n\x00", "empty.yml": "", "line\nbreak.yml": "odd",
 		"site.yml": texts["site.yml"]}
-	if diff := cmp.Diff(want, texts); diff != "" || err != nil || len(texts["site.yml"]) != 13 {
+	if diff := cmp.Diff(want, texts); diff != "" || err != nil || len(texts["site.yml"]) != 13 ||
+		!slices.Equal(leaving, []string{"link.yml"}) {
 		t.Error(err, diff)
 	}
-	if _, err := w.Playbooks(t.Context(), r.at("p1"), strings.Repeat("0", 40)); !catalog.CommitNotFound.Is(err) {
+	if _, _, err := w.Playbooks(t.Context(), r.at("p1"), strings.Repeat("0", 40)); !catalog.CommitNotFound.Is(err) {
 		t.Error(err)
 	}
 	for i := range 2100 {
 		r.write(fmt.Sprintf("many/%d.yml", i), "x")
 	}
 	r.commit("many")
-	got, err = w.Playbooks(t.Context(), r.at("p1"), w.fetch(r.at("p1")))
+	got, _, err = w.Playbooks(t.Context(), r.at("p1"), w.fetch(r.at("p1")))
 	if err != nil || len(got) != 2000 {
 		t.Error(len(got), err)
 	}

@@ -161,8 +161,8 @@ func (k *Checkouts) checkout(ctx context.Context, p *project, commit, dir string
 	return nil
 }
 
-// checkTree checks all files after a checkout: directories become private, links must stay inside, and no name may be
-// taken for .git.
+// checkTree checks all files after a checkout: directories become private, links that lead out come to lead nowhere,
+// and no name may be taken for .git.
 func checkTree(root string) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -181,8 +181,11 @@ func checkTree(root string) error {
 		case fs.ModeDir:
 			return os.Chmod(path, 0o700) //nolint:gosec // a directory needs x to be searched
 		case fs.ModeSymlink:
-			if leaves(root, rel) {
-				return catalog.SyncFailed.New("the repository holds a link that leads out of it: %.120q", rel)
+			if leaves(rel, func(name string) (string, bool) {
+				target, err := os.Readlink(filepath.Join(root, name))
+				return target, err == nil
+			}) {
+				return errors.Join(os.Remove(path), os.Symlink(catalog.LeftOutLink, path))
 			}
 			return nil
 		default:
@@ -191,9 +194,9 @@ func checkTree(root string) error {
 	})
 }
 
-// leaves follows a link as the system does, from its location below root, and reports whether it ever leaves root.
-// Missing elements are resolved by name only.
-func leaves(root, link string) bool {
+// leaves follows a link as the system does, from its location below a root, and reports whether it ever leaves the
+// root. What is no link by the function is resolved by name only.
+func leaves(link string, readlink func(name string) (target string, ok bool)) bool {
 	at := filepath.Dir(link)
 	rest := []string{filepath.Base(link)}
 	for hops := 0; len(rest) > 0; {
@@ -210,8 +213,8 @@ func leaves(root, link string) bool {
 			continue
 		}
 		next := filepath.Join(at, part)
-		target, err := os.Readlink(filepath.Join(root, next))
-		if err != nil {
+		target, ok := readlink(next)
+		if !ok {
 			at = next
 			continue
 		}

@@ -118,7 +118,8 @@ func setup(t *testing.T, change ...func(*httpapi.Params)) *fixture {
 		log: &httpapitest.Log{}, seen: &observer{}}
 	p := httpapi.Params{
 		Config: httpapi.Config{Version: "1.2.3"}, Authenticator: f.guard, Authorizer: f.guard,
-		Log: slog.New(slog.NewJSONHandler(f.log, nil)), IDs: &counter{}, Observer: f.seen,
+		Log: slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		IDs: &counter{}, Observer: f.seen,
 		Unit: httpapitest.Unit{}, Recorder: f.chain, Routes: routesOf(t, f),
 	}
 	for _, c := range change {

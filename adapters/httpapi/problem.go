@@ -269,7 +269,8 @@ func reasonOf(status int) string {
 	return strings.ToLower(strings.ReplaceAll(http.StatusText(status), " ", "_"))
 }
 
-// fieldOf drops huma's prefix and, always, the value.
+// fieldOf drops huma's prefix and the value, which may be a secret. Only one that is none of the choices is shown, if
+// it is plain; see fault.NoChoice.
 func fieldOf(d *huma.ErrorDetail) FieldError {
 	loc, msg := d.Location, d.Message
 	for _, prefix := range []string{"body.", "query.", "path.", "header."} {
@@ -289,7 +290,10 @@ func fieldOf(d *huma.ErrorDetail) FieldError {
 			loc, msg = at, rest
 		}
 	}
+	choices, none := strings.CutPrefix(msg, "expected value to be one of ")
 	switch {
+	case none:
+		msg = fault.NoChoice(fmt.Sprint(d.Value), strings.Split(strings.Trim(choices, `"`), ", ")...)
 	case msg == "unexpected property":
 		msg = "unknown field"
 	case strings.HasPrefix(msg, "invalid value: "):

@@ -29,9 +29,6 @@ func (discard) Observe(string, string, int, time.Duration) {}
 
 const requestPrefix ids.Prefix = "req_"
 
-// relayPath is the prefix of the paths of workers, each of which calls many times a second.
-const relayPath = "/relay/"
-
 // maxRequestID is how long a request id from outside may be.
 const maxRequestID = 128
 
@@ -144,14 +141,14 @@ func (e *requestMiddleware) finish(rec *recorder, r *http.Request, st *request, 
 	if st.reason != "" {
 		attrs = append(attrs, slog.String("reason", st.reason))
 	}
-	level := slog.LevelInfo
+	level := slog.LevelDebug
 	switch {
 	case status == http.StatusServiceUnavailable: // an expected answer, after which the client retries
 		level = slog.LevelWarn
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
-	case status < http.StatusBadRequest && st.cause == nil && strings.HasPrefix(r.URL.Path, relayPath):
-		level = slog.LevelDebug
+	case st.cause != nil, status >= http.StatusBadRequest && strings.HasPrefix(r.URL.Path, "/auth/"): // a refused sign-in
+		level = slog.LevelInfo
 	}
 	if st.cause != nil {
 		attrs = append(attrs, slog.String("cause", st.cause.Error()))

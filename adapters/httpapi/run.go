@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -25,6 +26,7 @@ type RunsRunBody struct {
 	Settings
 	TemplateID      string            `json:"template_id,omitempty" doc:"The template that it was launched from, whatever launched it."`
 	Env             map[string]string `json:"env,omitempty" doc:"Absent from lists, as extra_vars is."`
+	DryRunExecutes  bool              `json:"dry_run_executes,omitempty" doc:"Its template has scripts executed in a dry run."`
 	LimitHosts      []string          `json:"limit_hosts,omitempty" doc:"The hosts that a shard, a relaunch or a run with inventory_query is bound to."`
 	Priority        int               `json:"priority,omitempty"`
 	RequireApproval bool              `json:"require_approval,omitempty"`
@@ -112,7 +114,8 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 	if r.Kind == runs.Shard {
 		b.ShardIndex = &r.ShardIndex
 	}
-	b.Decision, b.Worker, b.CancelRequested, b.Canceled = r.Decision, r.Worker, r.CancelRequested, r.Canceled
+	b.Decision, b.Worker = r.Decision, execution.ShownName(r.Worker)
+	b.CancelRequested, b.Canceled = r.CancelRequested, r.Canceled
 	b.hold(r)
 	b.LeaseExpiresAt, b.ToolVersion = When(r.LeaseExpiresAt), r.ToolVersion
 	if r.Isolation.Level != "" {
@@ -126,9 +129,10 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 func settings(r *runs.Run) RunsRunBody {
 	b := RunsRunBody{
 		ID: r.ID, Name: r.Name, Kind: string(r.Kind), Status: string(r.Status), Checked: r.Checked(),
-		Settings:   ShowSettings(&r.Spec),
-		TemplateID: r.Spec.TemplateID,
-		LimitHosts: r.Spec.LimitHosts, Priority: r.Spec.Priority, RequireApproval: r.Spec.RequireApproval,
+		Settings:       ShowSettings(&r.Spec),
+		TemplateID:     r.Spec.TemplateID,
+		DryRunExecutes: r.Spec.DryRunExecutes,
+		LimitHosts:     r.Spec.LimitHosts, Priority: r.Spec.Priority, RequireApproval: r.Spec.RequireApproval,
 	}
 	b.Labels, b.Change = r.Labels, r.Change
 	return b

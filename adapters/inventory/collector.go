@@ -27,6 +27,9 @@ const DefaultTimeout = 2 * time.Minute
 // maxSentence is the maximum length, in characters, of a reported line of a program's output.
 const maxSentence = 300
 
+// maxCause is the maximum length, in bytes, of what is reported of a program's standard error: its end.
+const maxCause = 3900
+
 // Config configures programs and limits access.
 type Config struct {
 	// TempDir is the parent of the directories, with mode 0700, in which scripts and plugins run; empty means the
@@ -119,8 +122,26 @@ var (
 	secretName = lazyregexp.New(`(?i)pass|secret|token|key|credential|auth`)
 )
 
-// clean returns one line of limited length without secrets.
+// clean returns one line of limited length without secrets: its beginning.
 func clean(text string, secrets []string) string {
+	text = line(text, secrets)
+	if r := []rune(text); len(r) > maxSentence {
+		text = string(r[:maxSentence-1]) + "…"
+	}
+	return text
+}
+
+// cleanEnd is clean for what a program said last: the end of the line.
+func cleanEnd(text string, secrets []string) string {
+	text = line(text, secrets)
+	if len(text) > maxCause {
+		text = "…" + strings.ToValidUTF8(text[len(text)-maxCause:], "")
+	}
+	return text
+}
+
+// line returns a text as one line without secrets.
+func line(text string, secrets []string) string {
 	text = scrub(text, secrets)
 	text = userInfo.ReplaceAllString(text, "$1")
 	text = strings.Map(func(r rune) rune {
@@ -129,11 +150,7 @@ func clean(text string, secrets []string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "?"))
-	text = private.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
-	if r := []rune(text); len(r) > maxSentence {
-		text = string(r[:maxSentence-1]) + "…"
-	}
-	return text
+	return private.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 }
 
 // secretsIn returns the texts of all members with secret-looking names, at any depth.

@@ -53,7 +53,7 @@ func refused(t *testing.T, k *inventory.Collector, c catalog.Collection, phrases
 		t.Errorf("%d bytes, %v", len(content), err)
 		return err
 	}
-	if f.Message == "" || len(f.Message) > 600 || strings.ContainsAny(f.Message, "\n\r\x1b") ||
+	if f.Message == "" || len(f.Message) > 4096 || strings.ContainsAny(f.Message, "\n\r\x1b") ||
 		strings.Contains(err.Error(), "c4nary") ||
 		strings.Contains(f.Message, "writ-source-") {
 		t.Errorf("no sentence: %q", err)

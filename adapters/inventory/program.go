@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ type source struct {
 
 // fromScript runs a program that prints Ansible's dynamic inventory: the content, or a file of the checkout.
 func (k *Collector) fromScript(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
-	return k.inPrivate(func(private string) ([]byte, error) {
+	return k.inPrivate(func(private string) (_ []byte, err error) {
 		s := source{plugin: "script", dir: private, tree: c.Tree, file: filepath.Join(private, "inventory"),
 			access: c.Access}
 		if c.Tree != "" {
@@ -51,8 +52,43 @@ func (k *Collector) fromScript(ctx context.Context, c catalog.Collection) ([]byt
 				return nil, fmt.Errorf("write the program of a source: %w", err)
 			}
 		}
+		if s.file, err = counted(s.file); err != nil {
+			return nil, err
+		}
 		return k.inventory(ctx, private, s)
 	})
+}
+
+// exitMark is what the file of counted says last, before the exit code.
+const exitMark = "writ: exit code "
+
+// counted writes a program that executes the file and reports its exit code, of which Ansible says nothing. It is
+// beside the file, whose neighbours Ansible reads too: group_vars. A file that the system cannot execute is returned as
+// it is: a shell would take it for its own script.
+func counted(file string) (string, error) {
+	f, err := os.Open(file) //nolint:gosec // a file of the checkout, or of the private directory
+	if err != nil {
+		return "", fmt.Errorf("read the program of a source: %w", err)
+	}
+	head := make([]byte, 2)
+	n, _ := io.ReadFull(f, head)
+	if err := f.Close(); err != nil {
+		return "", fmt.Errorf("read the program of a source: %w", err)
+	}
+	if string(head[:n]) != "#!" && string(head[:n]) != "\x7fE" {
+		return file, nil
+	}
+	text := "#!/bin/sh\n'" + strings.ReplaceAll(file, "'", `'\''`) + "' \"$@\"\ncode=$?\n" +
+		"[ $code = 0 ] || echo '" + exitMark + "'$code >&2\nexit $code\n"
+	to, err := os.CreateTemp(filepath.Dir(file), ".writ-program-")
+	if err != nil {
+		return "", fmt.Errorf("write the program of a source: %w", err)
+	}
+	_, err = to.WriteString(text)
+	if err = errors.Join(err, to.Chmod(0o700), to.Close()); err != nil { // it is executed
+		return "", fmt.Errorf("write the program of a source: %w", err)
+	}
+	return to.Name(), nil
 }
 
 // executable makes a file of a private checkout executable and returns its resolved path.
@@ -162,9 +198,27 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) (_ 
 				secrets = append(secrets, value)
 			}
 		}
-		return nil, refuse("ansible-inventory failed: %s", clean(text, secrets))
+		how, cause := exited(text, r.Code)
+		return nil, refuse("%s", strings.TrimSuffix("ansible-inventory failed"+how+": "+cleanEnd(cause, secrets), ": "))
 	}
 	return r.Stdout, nil
+}
+
+var (
+	exitCode  = lazyregexp.New(exitMark + `([0-9]{1,3})`)
+	execution = lazyregexp.New(`^Inventory script \([^)]*\) had an execution error: `)
+)
+
+// exited returns how a refresh ended, and the cause that was given. The exit code is that of the program, or else that
+// of ansible-inventory.
+func exited(reason string, code int) (how, cause string) {
+	all := exitCode.Get().FindAllStringSubmatchIndex(reason, -1)
+	if len(all) == 0 {
+		return fmt.Sprintf(" with exit code %d", code), reason
+	}
+	at := all[len(all)-1]
+	cause = execution.ReplaceAllString(reason[:at[0]]+reason[at[1]:], "")
+	return ": the program ended with exit code " + reason[at[2]:at[3]], strings.TrimSpace(cause)
 }
 
 // enter returns where a program runs, which then owns its private directory and its checkout.

@@ -114,7 +114,15 @@ func TestScriptsFail(t *testing.T) {
 	t.Parallel()
 	k := collector(t, func(c *inventory.Config) { c.Environ = []string{"API_TOKEN=c4nary"} })
 	refused(t, k, script("#!/bin/sh\necho first >&2\n"+
-		"echo \"boom: https://u:p@example.com \x1b[31m$API_TOKEN\" >&2\nexit 3\n"), "boom: https://example.com", "***")
+		"echo \"boom: https://u:p@example.com \x1b[31m$API_TOKEN\" >&2\nexit 3\n"), "boom: https://example.com", "***",
+		"ended with exit code 3: ", "first boom")
+	refused(t, k, script("#!/bin/sh\nexit 7\n"), "ended with exit code 7")
+	err := refused(t, k, script("#!/bin/sh\nfor i in $(seq 2000); do echo \"line $i\"; done >&2\n"+
+		"echo $API_TOKEN >&2\nexit 1\n"),
+		"ended with exit code 1: ", "line 1999 line 2000 ***")
+	if n := len(err.Error()); n > 4096 || strings.Contains(err.Error(), "line 1 ") {
+		t.Errorf("%d bytes: %v", n, err)
+	}
 	refused(t, k, script("#!/bin/sh\necho no json\n"), "ansible-inventory failed")
 	refused(t, k, script("#!/bin/sh\necho '[1]'\n"), "ansible-inventory failed")
 	refused(t, k, script("#!/no/such/interpreter\n"), "ansible-inventory failed")

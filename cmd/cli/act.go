@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -44,81 +43,119 @@ type decisionBody struct {
 	OverrideWindows bool   `json:"override_windows,omitempty"`
 }
 
-// actionCommand is a command that acts on one run and prints its state.
+// actionFlags are those of the commands that act on runs.
+type actionFlags struct {
+	confirmFlag
+
+	reason, match string
+	override      bool
+}
+
+func cancelCommand(w environment) *cobra.Command {
+	return actionCommand(w, "cancel", "End held, pending or running runs", false)
+}
+
+func approveCommand(w environment) *cobra.Command {
+	return actionCommand(w, "approve", "Approve held runs", true)
+}
+
+func rejectCommand(w environment) *cobra.Command {
+	return actionCommand(w, "reject", "Reject held runs", true)
+}
+
+// actionCommand is a command that acts on runs and prints their states. Several at once take a confirmation.
 func actionCommand(w environment, verb, short string, withReason bool) *cobra.Command {
-	var reason, match string
-	var override bool
-	c := &cobra.Command{Use: verb + " ID", Short: short, Args: args(cobra.ExactArgs(1))}
+	var f actionFlags
+	c := &cobra.Command{
+		Use: verb + " RUN...", Short: short, Args: args(cobra.MinimumNArgs(1)), Long: short + ". " + latestHelp +
+			"\nSeveral at once take a confirmation, or --yes.",
+		Example: "  writ " + verb + " latest\n" +
+			"  writ " + verb + " --yes $(writ runs --status pending_approval --jq '.runs[].id')",
+	}
+	f.confirmFlag.register(c)
 	if withReason {
-		c.Flags().StringVarP(&reason, "reason", "m", "", "reason; it is recorded")
-		c.Flags().StringVar(&match, "match", "", "`digest` of what the decision is about, which writ runs RUN shows")
+		c.Flags().StringVarP(&f.reason, "reason", "m", "", "reason; it is recorded")
+		c.Flags().StringVar(&f.match, "match", "", "`digest` of what the decision is about, which writ runs RUN shows")
 	}
 	if verb == "approve" {
-		c.Flags().BoolVar(&override, "override-windows", false, "let the run start whatever windows say")
+		c.Flags().BoolVar(&f.override, "override-windows", false, "let the run start whatever windows say")
 	}
 	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
-		var body any
-		if reason != "" || override {
-			body = decisionBody{reason, override}
+		if len(a) > 1 && f.match != "" {
+			return usagef("--match is the digest of one run: name one")
 		}
-		with := *c
-		if match != "" {
-			with.header = http.Header{"If-Match": {strconv.Quote(match)}}
+		if len(a) > 1 {
+			if err := f.ask(out, verb+" "+count(len(a), "run")); err != nil {
+				return err
+			}
 		}
-		var r record
-		if err := with.call(ctx, http.MethodPost, runPath(a[0], "/"+verb), body, &r); err != nil {
-			return err
-		}
-		s := newScreen(w)
-		state := s.paint(r.state(), oneLine(r.state(), 40))
-		if r.Canceling && !r.ended() {
-			state = s.paint("canceled", "is being canceled")
-		}
-		err := out.print(r, "%s %s", oneLine(r.ID, 80), state)
-		if err == nil && r.held() && !out.json {
-			printWhy(ctx, s, c, r.ID)
-		}
-		return err
+		return f.all(ctx, c, verb, a, out)
 	})
 }
 
-// copy passes a whole log on and returns how many bytes it read.
-func (l *logWriter) copy(r io.Reader) (total int64, err error) {
-	if !l.tty {
-		return io.Copy(l.w, r)
-	}
-	buf := make([]byte, 32<<10)
-	kept := 0
-	for {
-		n, err := r.Read(buf[kept:])
-		total += int64(n)
-		n += kept
-		cut := n
-		if err == nil {
-			cut = wholeRunes(buf[:n])
-		}
-		if werr := l.write(string(buf[:cut])); werr != nil {
-			return total, werr
-		}
-		kept = copy(buf, buf[cut:n])
-		if errors.Is(err, io.EOF) {
-			return total, nil
-		}
+// all acts on each run. One that fails does not keep the others from their action.
+func (f *actionFlags) all(ctx context.Context, c *client, verb string, names []string, out printer) error {
+	if len(names) == 1 {
+		r, err := f.act(ctx, c, verb, names[0])
 		if err != nil {
-			return total, fmt.Errorf("the log is incomplete: %w", err)
+			return err
+		}
+		return f.printed(ctx, c, r, out)
+	}
+	done, failed := []record{}, false
+	for _, name := range names {
+		r, err := f.act(ctx, c, verb, name)
+		switch {
+		case ctx.Err() != nil:
+			return err
+		case err != nil:
+			failed = true
+			_, _ = fmt.Fprintf(out.err, "writ: %s: %s\n", oneLine(name, 80), err)
+			continue
+		case out.json:
+			done = append(done, r)
+		default:
+			if err := f.printed(ctx, c, r, out); err != nil {
+				return err
+			}
 		}
 	}
+	var err error
+	if out.json {
+		err = out.document(map[string]any{"runs": done, "count": len(done)})
+	}
+	if failed {
+		err = errors.Join(err, errSilent)
+	}
+	return err
 }
 
-// wholeRunes returns how much of b ends with a whole character.
-func wholeRunes(b []byte) int {
-	for i := len(b) - 1; i >= 0 && i > len(b)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(b[i]) {
-			if utf8.FullRune(b[i:]) {
-				return len(b)
-			}
-			return i
-		}
+func (f *actionFlags) act(ctx context.Context, c *client, verb, name string) (r record, err error) {
+	id, err := c.runID(ctx, name)
+	if err != nil {
+		return r, err
 	}
-	return len(b)
+	var body any
+	if f.reason != "" || f.override {
+		body = decisionBody{f.reason, f.override}
+	}
+	with := *c
+	if f.match != "" {
+		with.header = http.Header{"If-Match": {strconv.Quote(f.match)}}
+	}
+	return r, with.call(ctx, http.MethodPost, runPath(id, "/"+verb), body, &r)
+}
+
+// printed prints the state of a run after an action, and what a held run still needs.
+func (f *actionFlags) printed(ctx context.Context, c *client, r record, out printer) error {
+	s := newScreen(out.environment)
+	state := s.paint(r.state(), oneLine(r.state(), 40))
+	if r.Canceling && !r.ended() {
+		state = s.paint("canceled", "is being canceled")
+	}
+	err := out.print(r, "%s %s", oneLine(r.ID, 80), state)
+	if err == nil && r.held() && !out.json {
+		printWhy(ctx, s, c, r.ID)
+	}
+	return err
 }

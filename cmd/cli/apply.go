@@ -24,10 +24,10 @@ const applyExample = `  writ apply catalog --plan
 const exitDiffers = 3
 
 type applyFlags struct {
-	files, kinds []string
-	org          string
-	plan, check  bool
-	prune, yes   bool
+	files, kinds, secrets []string
+	org                   string
+	plan, check           bool
+	prune, yes            bool
 }
 
 func applyCommand(w environment) *cobra.Command {
@@ -36,6 +36,8 @@ func applyCommand(w environment) *cobra.Command {
 		Use: "apply PATH...", Short: "Apply catalog files to the server", Example: applyExample,
 		Args: args(cobra.MinimumNArgs(1)),
 		Long: "Applies documents of the catalog: files, or directories of files.\n" +
+			"No file contains a secret: a credential has a source, or gets its secret with --secret when it has none yet. " +
+			"A stored secret stays.\n" +
 			"Exit codes: 0 done, 1 failed, 2 usage, 3 with --check: something would change.",
 	}
 	fs := c.Flags()
@@ -45,6 +47,8 @@ func applyCommand(w environment) *cobra.Command {
 	fs.BoolVar(&f.prune, "prune", false, "delete objects that the files do not name, of the same kinds and organizations")
 	fs.StringSliceVar(&f.kinds, "kind", nil,
 		"with --prune: delete objects of these kinds instead of the kinds in the files")
+	fs.StringArrayVar(&f.secrets, "secret", nil,
+		"secret of a new credential: CREDENTIAL.MEMBER=@FILE or CREDENTIAL.MEMBER=env:VARIABLE; repeatable")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "delete without asking")
 	return clientCommand(w, c, func(ctx context.Context, c *client, paths []string, out printer) error {
 		f.files = paths
@@ -57,6 +61,10 @@ func (f *applyFlags) run(ctx context.Context, c *client, out printer) error {
 	if err := f.consistent(w); err != nil {
 		return err
 	}
+	given, err := readSecrets(w, f.secrets)
+	if err != nil {
+		return err
+	}
 	docs, err := f.read()
 	if err != nil {
 		return err
@@ -66,12 +74,18 @@ func (f *applyFlags) run(ctx context.Context, c *client, out printer) error {
 	if err != nil {
 		return err
 	}
+	if err := h.mayList(kinds); err != nil {
+		return err
+	}
 	if prune != nil && f.org != "" {
 		prune.orgs = append(prune.orgs, f.org)
 	}
-	p, err := makePlan(ctx, h, docs, f.org, prune)
+	p, err := makePlan(ctx, h, docs, given, prune)
 	if err != nil {
 		return err
+	}
+	for _, k := range p.keep {
+		_, _ = fmt.Fprintf(w.err, "writ: %s keeps its stored secret\n", plainText(k.String()))
 	}
 	s := newScreen(w)
 	dry := f.plan || f.check
@@ -79,8 +93,8 @@ func (f *applyFlags) run(ctx context.Context, c *client, out printer) error {
 		printPlan(s, p)
 	}
 	if !dry {
-		if n := p.count(actDelete); n > 0 && !f.yes && !confirm(bufio.NewReader(w.in), w.err, n) {
-			return errors.New("nothing was changed")
+		if n := p.count(actDelete); n > 0 && !f.yes && !confirm(bufio.NewReader(w.in), w.err, "Delete "+count(n, "object")) {
+			return errUnchanged
 		}
 		err = p.apply(ctx, w, s, out.json)
 	}
@@ -111,20 +125,27 @@ func (f *applyFlags) consistent(w environment) error {
 	return nil
 }
 
-// interactive reports whether standard input is a terminal.
-func interactive(in io.Reader) bool {
-	f, ok := in.(*os.File)
+// interactive reports whether an input or output of the command is a terminal.
+func interactive(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // file descriptors are small
 }
 
 func (f *applyFlags) read() ([]*manifest.Document, error) {
 	var docs []*manifest.Document
+	var errs []error
 	for _, name := range f.files {
 		more, err := manifest.Read(name)
-		if err != nil {
-			return nil, err
-		}
+		errs = append(errs, err)
 		docs = append(docs, more...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if k, _ := manifest.KindOf(d.Kind); k.Scoped && d.Org == "" {
+			d.Org = f.org
+		}
 	}
 	if len(docs) == 0 {
 		return nil, fmt.Errorf("no documents in %s", strings.Join(f.files, ", "))
@@ -150,9 +171,12 @@ func (f *applyFlags) scope(docs []*manifest.Document) (kinds []string, prune *sc
 	return kinds, prune
 }
 
-// confirm asks for confirmation before objects are deleted.
-func confirm(in *bufio.Reader, out io.Writer, n int) bool {
-	_, _ = fmt.Fprintf(out, "Delete %s? [y/N] ", count(n, "object"))
+// errUnchanged ends a command whose question was not answered by yes.
+var errUnchanged = errors.New("nothing was changed")
+
+// confirm asks for confirmation before something is destroyed.
+func confirm(in *bufio.Reader, out io.Writer, what string) bool {
+	_, _ = fmt.Fprintf(out, "%s? [y/N] ", plainText(what))
 	line, err := in.ReadString('\n')
 	if err != nil {
 		_, _ = fmt.Fprintln(out)

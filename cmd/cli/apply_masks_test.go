@@ -24,6 +24,10 @@ func (s *catalogServer) render(plural, id string, k *kept, whole bool) obj {
 			delete(out, "known_hosts")
 		}
 	}
+	if plural == "credentials" {
+		out["has_secret"] = out["secret"] != nil || out["source"] != nil
+		delete(out, "secret")
+	}
 	if plural == "inventory-sources" {
 		out["config"] = starred(k.fields["config"])
 	}

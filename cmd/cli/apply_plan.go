@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -30,13 +29,17 @@ type planStep struct {
 	was    *stored
 	change []manifest.Change
 	done   bool
-	answer map[string]any // of a creation
+	answer map[string]any // of a creation or a change
+	secret map[string]any // members of the request that only the command line has
+	notes  []string       // what the plan says about it
 }
 
 // plan is the list of steps of an apply, in order.
 type plan struct {
 	held  *serverObjects
 	steps []*planStep
+	// keep are the credentials whose stored secrets stay although the command line has some.
+	keep []manifest.Key
 }
 
 func (p *plan) count(action string) int {
@@ -57,61 +60,95 @@ func (p *plan) changes() bool { return p.count(actUnchanged) != len(p.steps) }
 type scope struct{ kinds, orgs []string }
 
 func (s scope) has(k manifest.Key) bool {
-	return slices.Contains(s.kinds, k.Kind) && slices.Contains(s.orgs, k.Org)
+	kind, _ := manifest.KindOf(k.Kind)
+	return slices.Contains(s.kinds, k.Kind) && (!kind.Scoped || slices.Contains(s.orgs, k.Org))
 }
 
 // settle sets the organizations of documents and resolves the names in them.
-func settle(h *serverObjects, docs []*manifest.Document, org string, drop func(manifest.Key) bool) error {
+func settle(h *serverObjects, docs []*manifest.Document, drop func(manifest.Key) bool) error {
 	var problems manifest.Problems
 	x := h.index(func(k manifest.Key) bool { return !drop(k) })
-	seen := make(map[manifest.Key]bool, len(docs))
 	for _, d := range docs {
-		d.Org = cmp.Or(d.Org, org)
+		if d.Kind == manifest.Org {
+			x.Add(d.Key)
+		}
+	}
+	for _, d := range docs {
 		id, ok := h.orgID(d.Org)
-		if !ok {
-			problems = append(problems, d.Problem("org", "there is no organization %q", d.Org))
-			continue
+		if _, err := x.Find(manifest.Org, d.Org, ""); !ok && err != nil {
+			problems = append(problems, d.Problem("org", "%v", err))
 		}
 		d.Org = h.org(id)
-		if seen[d.Key] {
+		x.Add(d.Key)
+	}
+	seen := make(map[manifest.Key]bool, len(docs))
+	for _, d := range docs {
+		for _, p := range d.Resolve(x) {
+			p.Text = h.explain(p.Text)
+			problems = append(problems, p)
+		}
+		if d.Identify(); seen[d.Key] {
 			problems = append(problems, d.Problem("", "%s is declared twice", d.Key))
 		}
 		seen[d.Key] = true
-		x.Add(d.Key)
 	}
-	for _, d := range docs {
-		for _, p := range d.Resolve(x) {
-			if h.unlisted && strings.HasPrefix(p.Text, "there is no credential") {
-				p.Text = "this caller may not list the credentials of the server: give the id, crd_..."
-			}
-			problems = append(problems, p)
-		}
-	}
+	problems = append(problems, h.clearFields(docs)...)
 	if len(problems) > 0 {
 		return problems
 	}
 	return nil
 }
 
-// makePlan compares documents with the objects on the server. With a nil prune nothing is deleted.
-func makePlan(
-	ctx context.Context, h *serverObjects, docs []*manifest.Document, org string, prune *scope,
-) (*plan, error) {
-	named := make(map[manifest.Key]bool, len(docs))
-	for _, d := range docs {
-		k := d.Key
-		k.Org = cmp.Or(k.Org, org)
-		if id, ok := h.orgID(k.Org); ok {
-			k.Org = h.org(id)
+// explain completes the message about a name that was not found.
+func (h *serverObjects) explain(text string) string {
+	for kind, refused := range h.unlisted {
+		if !strings.HasPrefix(text, fmt.Sprintf("there is no %s \"", manifest.Noun(kind))) {
+			continue
 		}
-		named[k] = true
-		if prune != nil && !slices.Contains(prune.orgs, k.Org) {
-			prune.orgs = append(prune.orgs, k.Org)
+		if refused {
+			return fmt.Sprintf("this caller may not list the %s of the server: give the id, %s_...", plural(kind),
+				manifest.IDPrefix(kind))
+		}
+		if kind == manifest.User {
+			return text + " (files create no accounts)"
 		}
 	}
+	return text
+}
+
+// makePlan compares documents with the objects on the server. With a nil prune nothing is deleted.
+func makePlan(
+	ctx context.Context, h *serverObjects, docs []*manifest.Document, given []*givenSecret, prune *scope,
+) (*plan, error) {
+	named := make(map[manifest.Key]bool, len(docs))
 	drop := func(k manifest.Key) bool { return prune != nil && prune.has(k) && !named[k] }
-	if err := settle(h, docs, org, drop); err != nil {
+	name := func(grants bool) {
+		for _, d := range docs {
+			kind, _ := manifest.KindOf(d.Kind)
+			if grants != (d.Kind == manifest.Grant) {
+				continue
+			}
+			k := d.Key
+			if id, ok := h.orgID(k.Org); ok {
+				k.Org = h.org(id)
+			}
+			named[k] = true
+			if prune != nil && kind.Scoped && !slices.Contains(prune.orgs, k.Org) {
+				prune.orgs = append(prune.orgs, k.Org)
+			}
+		}
+	}
+	name(false)
+	if err := settle(h, docs, drop); err != nil {
 		return nil, err
+	}
+	name(true) // their names and organizations are known now
+	secrets, err := secretsOf(docs, given)
+	if err != nil {
+		return nil, err
+	}
+	if problems := h.lacking(docs, secrets); len(problems) > 0 {
+		return nil, problems
 	}
 	p := &plan{held: h}
 	var unbacked manifest.Problems
@@ -122,7 +159,7 @@ func makePlan(
 			if d.Kind != kind.Name {
 				continue
 			}
-			s, err := p.compare(ctx, kind, d)
+			s, err := p.compare(ctx, kind, d, secrets[d])
 			if err != nil {
 				return nil, err
 			}
@@ -159,29 +196,46 @@ func (s *planStep) unbacked(h *serverObjects) manifest.Problems {
 
 // compare plans the step for one document. An object that differs is read again with its tag, so that the differences
 // are those of the revision that the update replaces.
-func (p *plan) compare(ctx context.Context, kind manifest.Kind, d *manifest.Document) (*planStep, error) {
+func (p *plan) compare(
+	ctx context.Context, kind manifest.Kind, d *manifest.Document, secret map[string]any,
+) (*planStep, error) {
 	s := &planStep{action: actUnchanged, key: d.Key, doc: d, was: p.held.objects[d.Key]}
+	if s.was == nil && d.Kind == manifest.Queue { // every queue is there
+		s.was = &stored{Key: d.Key, id: d.Name, row: map[string]any{}}
+	}
 	if s.was == nil {
-		s.action = actCreate
+		s.action, s.secret = actCreate, secret
+		s.noteSecret()
 		return s, nil
+	}
+	if err := p.held.members(ctx, s.was); err != nil {
+		return nil, err
+	}
+	if s.was.closed && d.Spec["members"] != nil {
+		return nil, d.Problem("spec.members", "this caller may not list the members of %s", d.Key)
 	}
 	was := p.held.spec(s.was)
 	if content, ok := d.Spec["content"].(string); ok && was["content"] == nil &&
 		stringField(s.was.row, "digest") == digest(content) {
 		was["content"] = content
 	}
-	if len(manifest.Compare(kind, was, d.Spec)) == 0 {
-		return s, nil
+	fill := p.fills(s, secret)
+	if fill || len(manifest.Compare(kind, was, d.Spec)) > 0 {
+		if err := p.held.whole(ctx, s.was); err != nil {
+			return nil, err
+		}
+		s.change = manifest.Compare(kind, p.held.spec(s.was), d.Spec)
+		if err := p.settleSecrets(ctx, s); err != nil {
+			return nil, err
+		}
 	}
-	if err := p.held.whole(ctx, s.was); err != nil {
-		return nil, err
-	}
-	s.change = manifest.Compare(kind, p.held.spec(s.was), d.Spec)
-	if err := p.settleSecrets(ctx, s); err != nil {
-		return nil, err
+	if fill {
+		s.secret = secret
+		s.change = append(s.change, manifest.Change{Member: "secret", Lines: []string{"  (a secret value)"}})
 	}
 	if len(s.change) > 0 {
 		s.action = actUpdate
+		s.noteSecret()
 	}
 	return s, nil
 }
@@ -198,7 +252,7 @@ func (p *plan) prune(ctx context.Context, drop func(manifest.Key) bool) error {
 	for _, kind := range kinds {
 		var gone []*stored
 		for k, o := range p.held.objects {
-			if k.Kind == kind.Name && drop(k) {
+			if k.Kind == kind.Name && drop(k) && !o.closed && (kind.Name != manifest.Queue || len(p.held.spec(o)) > 0) {
 				gone = append(gone, o)
 			}
 		}
@@ -215,12 +269,25 @@ func (p *plan) prune(ctx context.Context, drop func(manifest.Key) bool) error {
 
 // perform does one step.
 func (p *plan) perform(ctx context.Context, s *planStep) error {
-	switch s.action {
-	case actUnchanged:
-		return nil
-	case actDelete:
+	var err error
+	switch s.key.Kind {
+	case manifest.Org, manifest.Team:
+		err = p.writeGroup(ctx, s)
+	case manifest.Grant:
+		err = p.writeGrant(ctx, s)
+	case manifest.Queue:
+		err = p.writeQueue(ctx, s)
+	default:
+		err = p.write(ctx, s)
+	}
+	return p.refusal(s, err)
+}
+
+// write creates, replaces or deletes an object.
+func (p *plan) write(ctx context.Context, s *planStep) error {
+	if s.action == actDelete {
 		_, _, err := p.held.c.exchange(ctx, http.MethodDelete, objectPath(s.key.Kind, s.was.id), s.was.tag, nil)
-		return p.refusal(s, err)
+		return err
 	}
 	var old map[string]any
 	if s.was != nil {
@@ -230,16 +297,21 @@ func (p *plan) perform(ctx context.Context, s *planStep) error {
 	if err != nil {
 		return err
 	}
+	s.addSecret(body)
 	if s.action == actUpdate {
-		_, _, err = p.held.c.exchange(ctx, http.MethodPut, objectPath(s.key.Kind, s.was.id), s.was.tag, body)
-		return p.refusal(s, err)
+		s.answer, _, err = p.held.c.exchange(ctx, http.MethodPut, objectPath(s.key.Kind, s.was.id), s.was.tag, body)
+		return err
 	}
+	return p.create(ctx, s, body)
+}
+
+// create creates an object, which other documents can name then.
+func (p *plan) create(ctx context.Context, s *planStep, body map[string]any) (err error) {
 	kind, _ := manifest.KindOf(s.key.Kind)
-	if s.answer, _, err = p.held.c.exchange(ctx, http.MethodPost, kind.Path, "", body); err != nil {
-		return p.refusal(s, err)
+	if s.answer, _, err = p.held.c.exchange(ctx, http.MethodPost, kind.Path, "", body); err == nil {
+		p.held.objects[s.key] = &stored{Key: s.key, id: stringField(s.answer, "id"), row: s.answer}
 	}
-	p.held.objects[s.key] = &stored{Key: s.key, id: stringField(s.answer, "id"), row: s.answer}
-	return nil
+	return err
 }
 
 // refusal explains a refused step.

@@ -18,6 +18,9 @@ func printPlan(s screen, p *plan) {
 		for _, c := range x.change {
 			printChange(s, c.Member, c.Lines)
 		}
+		for _, note := range x.notes {
+			_, _ = fmt.Fprintf(s.w, "    %s\n", oneLine(note, 400))
+		}
 	}
 	if p.changes() {
 		_, _ = fmt.Fprintln(s.w)
@@ -65,10 +68,16 @@ var doneTexts = map[string]string{actCreate: "created", actUpdate: "changed", ac
 // printDone prints a step that was done, with the secrets that the server shows only once.
 func (x *planStep) printDone(s screen) {
 	id := stringField(x.answer, "id")
-	if x.was != nil {
+	if x.was != nil && id == "" {
 		id = x.was.id
 	}
 	_, _ = fmt.Fprintf(s.w, "%s %s %s\n", doneTexts[x.action], oneLine(x.key.String(), 300), oneLine(id, 80))
+	warnings, _ := x.answer["warnings"].([]any)
+	for _, v := range warnings {
+		if warning, ok := v.(map[string]any); ok {
+			_, _ = fmt.Fprintf(s.w, "  warning: %s\n", oneLine(stringField(warning, "message"), 400))
+		}
+	}
 	if secret := stringField(x.answer, "signing_secret"); secret != "" {
 		_, _ = fmt.Fprintf(s.w, "  hook path       %s\n  signing secret  %s\n  Both are shown this once.\n",
 			plainText(stringField(x.answer, "hook_path")), plainText(secret))
@@ -98,6 +107,7 @@ type stepView struct {
 	ID      string       `json:"id,omitempty"`
 	Done    bool         `json:"done"`
 	Changes []changeView `json:"changes,omitempty"`
+	Notes   []string     `json:"notes,omitempty"`
 	// Members that only the answer to the creation of a trigger shows.
 	HookPath      string `json:"hook_path,omitempty"`
 	SigningSecret string `json:"signing_secret,omitempty"`
@@ -118,9 +128,10 @@ func planOf(p *plan, applied bool, err error) planView {
 	for _, x := range p.steps {
 		s := stepView{
 			Action: x.action, Kind: x.key.Kind, Name: x.key.Name, Org: x.key.Org, ID: stringField(x.answer, "id"), Done: x.done,
+			Notes:    x.notes,
 			HookPath: stringField(x.answer, "hook_path"), SigningSecret: stringField(x.answer, "signing_secret"),
 		}
-		if x.was != nil {
+		if x.was != nil && s.ID == "" {
 			s.ID = x.was.id
 		}
 		for _, c := range x.change {

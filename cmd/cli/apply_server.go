@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 )
@@ -26,6 +27,10 @@ type stored struct {
 	manifest.Key
 	id, tag string
 	row     map[string]any // numbers are json.Number
+	// levels are the ids of the grants of a subject on an object, by level.
+	levels map[string]string
+	// closed reports that the caller may not read a part: the members of a group, the object of a grant.
+	closed bool
 }
 
 // serverObjects are the objects of a server, by name.
@@ -34,8 +39,8 @@ type serverObjects struct {
 	orgs    map[string]string // names by id
 	objects map[manifest.Key]*stored
 	keys    map[string]manifest.Key // by id
-	// unlisted reports that the server does not list the names of credentials.
-	unlisted bool
+	// unlisted are the kinds whose objects the server does not list for this caller.
+	unlisted map[string]bool
 }
 
 // exchange sends a request and returns the object of the answer with its tag. If tag is not empty, the request succeeds
@@ -43,6 +48,22 @@ type serverObjects struct {
 func (c *client) exchange(
 	ctx context.Context, method, path, tag string, body any,
 ) (o map[string]any, newTag string, err error) {
+	raw, newTag, err := c.exchangeRaw(ctx, method, path, tag, body)
+	if err != nil || len(raw) == 0 {
+		return nil, "", err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&o); err != nil {
+		return nil, "", fmt.Errorf("the answer of %s has an unknown format: %w", c.base, err)
+	}
+	return o, newTag, nil
+}
+
+// exchangeRaw is exchange without decoding the answer, which is empty for 204.
+func (c *client) exchangeRaw(
+	ctx context.Context, method, path, tag string, body any,
+) (raw []byte, newTag string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	with := *c
@@ -54,19 +75,11 @@ func (c *client) exchange(
 		return nil, "", err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	raw, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return nil, "", fmt.Errorf("read the answer: %w", err)
 	}
-	if resp.StatusCode == http.StatusNoContent {
-		return nil, "", nil
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&o); err != nil {
-		return nil, "", fmt.Errorf("the answer of %s has an unknown format: %w", c.base, err)
-	}
-	return o, resp.Header.Get("ETag"), nil
+	return raw, resp.Header.Get("ETag"), nil
 }
 
 // rows reads a whole list.
@@ -107,12 +120,11 @@ func unlistable(err error) bool {
 		http.StatusMethodNotAllowed}, api.Status)
 }
 
-// readServerObjects reads all objects of the kinds, of those that they name, and the names of organizations and
-// credentials.
+// readServerObjects reads all objects of the kinds, of those that they name, and the names of organizations.
 func readServerObjects(ctx context.Context, c *client, kinds []string) (*serverObjects, error) {
 	h := &serverObjects{c: c, orgs: map[string]string{}, objects: map[manifest.Key]*stored{},
-		keys: map[string]manifest.Key{}}
-	wanted := slices.Clone(kinds)
+		keys: map[string]manifest.Key{}, unlisted: map[string]bool{}}
+	wanted := append(slices.Clone(kinds), manifest.Org)
 	for i := 0; i < len(wanted); i++ {
 		k, _ := manifest.KindOf(wanted[i])
 		for _, t := range k.Targets() {
@@ -121,39 +133,57 @@ func readServerObjects(ctx context.Context, c *client, kinds []string) (*serverO
 			}
 		}
 	}
-	orgs, err := c.rows(ctx, "/v1/orgs", "orgs", nil)
-	if err != nil && !unlistable(err) {
-		return nil, err
-	}
-	for _, o := range orgs {
-		h.orgs[stringField(o, "id")] = stringField(o, "name")
-	}
-	for _, k := range manifest.Kinds() {
+	all := append([]manifest.Kind{{Name: manifest.User, Plural: "users", Path: "/v1/users"}}, manifest.Kinds()...)
+	for _, k := range all {
 		if !slices.Contains(wanted, k.Name) {
 			continue
 		}
 		rows, err := c.rows(ctx, k.Path, k.Plural, nil)
-		if err != nil {
-			return nil, fmt.Errorf("list the %s: %w", k.Plural, err)
+		h.unlisted[k.Name] = unlistable(err)
+		if err != nil && !unlistable(err) {
+			return nil, fmt.Errorf("list the %s: %w", plural(k.Name), err)
 		}
 		h.add(k.Name, rows)
-	}
-	if slices.Contains(wanted, manifest.Credential) {
-		rows, err := c.rows(ctx, "/v1/credentials", "credentials", nil)
-		if err != nil && !unlistable(err) {
-			return nil, fmt.Errorf("list the credentials: %w", err)
-		}
-		h.unlisted = err != nil
-		h.add(manifest.Credential, rows)
 	}
 	return h, nil
 }
 
+// plural returns a kind for use within a sentence.
+func plural(kind string) string {
+	if k, ok := manifest.KindOf(kind); ok && kind != manifest.Org {
+		return strings.ReplaceAll(k.Plural, "_", " ")
+	}
+	return manifest.Noun(kind) + "s"
+}
+
+// mayList returns an error that names the kinds that the caller may not list.
+func (h *serverObjects) mayList(kinds []string) error {
+	var errs []error
+	for _, name := range kinds {
+		if h.unlisted[name] {
+			errs = append(errs, fmt.Errorf("this caller may not list the %s of the server", plural(name)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func (h *serverObjects) add(kind string, rows []map[string]any) {
 	for _, r := range rows {
+		id := stringField(r, "id")
 		k := manifest.Key{Kind: kind, Name: stringField(r, "name"), Org: h.org(stringField(r, "org_id"))}
-		h.objects[k] = &stored{Key: k, id: stringField(r, "id"), row: r}
-		h.keys[stringField(r, "id")] = k
+		switch kind {
+		case manifest.Grant:
+			h.addGrant(r)
+			continue
+		case manifest.User:
+			k.Name = stringField(r, "username")
+		case manifest.Queue:
+			id = k.Name
+		case manifest.Org:
+			h.orgs[id] = k.Name
+		}
+		h.objects[k] = &stored{Key: k, id: id, row: r}
+		h.keys[id] = k
 	}
 }
 
@@ -188,6 +218,9 @@ func (h *serverObjects) id(k manifest.Key) (string, error) {
 	if o := h.objects[k]; o != nil && o.id != "" {
 		return o.id, nil
 	}
+	if k.Kind == manifest.Queue {
+		return k.Name, nil
+	}
 	return "", fmt.Errorf("there is no %s", k)
 }
 
@@ -215,12 +248,18 @@ func objectPath(kind, id string) string {
 
 // whole reads an object with its tag.
 func (h *serverObjects) whole(ctx context.Context, o *stored) error {
+	if o.Kind == manifest.Grant || o.Kind == manifest.Queue {
+		return nil // they have no revisions
+	}
 	row, tag, err := h.c.exchange(ctx, http.MethodGet, objectPath(o.Kind, o.id), "", nil)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", o.Key, err)
 	}
 	if tag == "" {
 		return fmt.Errorf("read %s: the server sent no ETag", o.Key)
+	}
+	if members, ok := o.row["members"]; ok {
+		row["members"] = members
 	}
 	o.row, o.tag = row, tag
 	return nil

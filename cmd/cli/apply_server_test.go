@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -23,6 +24,8 @@ type catalogServer struct {
 	bodies   []map[string]any
 	unlisted bool // no list of credentials
 	page     int  // rows of a list at most
+	// forbidden are the lists that the caller may not read, "members" among them.
+	forbidden []string
 	// before is called with every write, outside of the lock; an answer of false is a 500.
 	before func(method, path string, body map[string]any) bool
 }
@@ -30,6 +33,7 @@ type catalogServer struct {
 type kept struct {
 	fields   obj
 	revision int
+	members  map[string]string // roles by account
 }
 
 // members lists the members that a caller sets, by path. A star marks required ones.
@@ -45,6 +49,11 @@ var catalogMembers = map[string][]string{
 		"exclusive_hosts org_id"),
 	"schedules": strings.Fields("name* cron* timezone enabled overlap template_id run pipeline answers dry_run org_id"),
 	"triggers":  strings.Fields("name* template_id* require_signature branch events org_id"),
+	"orgs":      {"name*"}, "teams": {"name*"}, "queues": {"max_concurrent*"},
+	"credential-types": strings.Fields("name* fields* inject"),
+	"credentials":      strings.Fields("name* kind settings source type_id fields org_id secret"),
+	"windows":          strings.Fields("name* mode* match cron duration from to timezone outside* enabled"),
+	"grants":           strings.Fields("subject* object* level*"),
 	"policies": strings.Fields("name* effect* enabled match exclude_dry_run risk_at_least actors distinct_approver " +
 		"message approvals_needed approver_teams"),
 }
@@ -52,7 +61,8 @@ var catalogMembers = map[string][]string{
 var catalogPrefixes = map[string]string{
 	"projects": "prj", "inventories": "inv", "inventory-sources": "src", "templates": "tpl", "schedules": "sch",
 	"triggers": "trg", "policies": "pol",
-	"orgs": "org", "credentials": "crd",
+	"orgs": "org", "credentials": "crd", "teams": "team", "credential-types": "cty", "windows": "win", "grants": "grt",
+	"users": "usr", "queues": "q",
 }
 
 func newCatalogServer(t *testing.T) *catalogServer {
@@ -64,6 +74,9 @@ func newCatalogServer(t *testing.T) *catalogServer {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/{kind}", s.list)
 	mux.HandleFunc("GET /v1/{kind}/{id}", s.get)
+	mux.HandleFunc("GET /v1/{kind}/{id}/members", s.members)
+	mux.HandleFunc("POST /v1/{kind}/{id}/members", s.addMember)
+	mux.HandleFunc("DELETE /v1/{kind}/{id}/members/{user}", s.removeMember)
 	mux.HandleFunc("POST /v1/{kind}", s.write)
 	mux.HandleFunc("PUT /v1/{kind}/{id}", s.write)
 	mux.HandleFunc("DELETE /v1/{kind}/{id}", s.remove)
@@ -105,7 +118,7 @@ func (s *catalogServer) list(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	plural := r.PathValue("kind")
 	all, ok := s.objects[plural]
-	if !ok || plural == "credentials" && s.unlisted {
+	if !ok || plural == "credentials" && s.unlisted || slices.Contains(s.forbidden, plural) {
 		s.problem(w, http.StatusNotFound, "there is no such page")
 		return
 	}
@@ -116,7 +129,7 @@ func (s *catalogServer) list(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	slices.SortFunc(ids, func(a, b string) int {
-		return strings.Compare(all[a].fields["name"].(string)+a, all[b].fields["name"].(string)+b)
+		return strings.Compare(fmt.Sprint(all[a].fields["name"])+a, fmt.Sprint(all[b].fields["name"])+b)
 	})
 	offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
@@ -163,6 +176,16 @@ func (s *catalogServer) write(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	k := s.objects[plural][id]
 	switch {
+	case plural == "queues":
+		if k == nil {
+			k = &kept{}
+			s.objects[plural][id] = k
+		}
+		body["name"] = id
+		k.fields = body
+		s.writes = append(s.writes, fmt.Sprintf("%s %s %s", r.Method, plural, id))
+		s.answer(w, http.StatusOK, k, s.render(plural, id, k, true))
+		return
 	case r.Method == http.MethodPut && k == nil:
 		s.problem(w, http.StatusNotFound, "there is no such object")
 		return
@@ -176,12 +199,14 @@ func (s *catalogServer) write(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for other, x := range s.objects[plural] {
-		if other != id && x.fields["name"] == fields["name"] && x.fields["org_id"] == fields["org_id"] {
+		if other != id && x.fields["name"] == fields["name"] && x.fields["org_id"] == fields["org_id"] &&
+			(plural != "grants" || x.fields["subject"] == fields["subject"] && x.fields["object"] == fields["object"] &&
+				x.fields["level"] == fields["level"]) {
 			s.problem(w, http.StatusConflict, "the name is taken")
 			return
 		}
 	}
-	s.writes = append(s.writes, fmt.Sprintf("%s %s %s", r.Method, plural, fields["name"]))
+	s.writes = append(s.writes, fmt.Sprintf("%s %s %s", r.Method, plural, cmp.Or[any](fields["name"], fields["level"])))
 	s.bodies = append(s.bodies, body)
 	if k != nil {
 		k.fields, k.revision = fields, k.revision+1
@@ -243,6 +268,9 @@ func (s *catalogServer) fields(plural, id string, k *kept, body obj) (obj, strin
 			out[name] = v
 		}
 	}
+	if plural == "credentials" && k != nil && out["secret"] == nil {
+		out["secret"] = k.fields["secret"]
+	}
 	for name := range out {
 		if ref, ok := out[name].(string); ok && strings.HasSuffix(name, "_id") && !s.exists(ref) {
 			return nil, name + ": does not exist"
@@ -268,12 +296,12 @@ func (s *catalogServer) remove(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case k == nil:
 		s.problem(w, http.StatusNotFound, "there is no such object")
-	case stale(r, k):
+	case stale(r, k) && plural != "grants":
 		s.problem(w, http.StatusPreconditionFailed, "the object has changed")
 	case s.used(id):
 		s.problem(w, http.StatusConflict, "something uses it")
 	default:
-		s.writes = append(s.writes, fmt.Sprintf("DELETE %s %s", plural, k.fields["name"]))
+		s.writes = append(s.writes, fmt.Sprintf("DELETE %s %s", plural, cmp.Or[any](k.fields["name"], k.fields["level"])))
 		delete(s.objects[plural], id)
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -293,7 +293,7 @@ func TestConfirm(t *testing.T) {
 	for input, want := range map[string]bool{"y\n": true, "Yes\n": true, "n\n": false, "\n": false, "": false,
 		"yes": true} {
 		var out strings.Builder
-		if got := confirm(bufio.NewReader(strings.NewReader(input)), &out, 2); got != want ||
+		if got := confirm(bufio.NewReader(strings.NewReader(input)), &out, "Delete 2 objects"); got != want ||
 			!strings.HasPrefix(out.String(), "Delete 2 objects? [y/N] ") {
 			t.Errorf("%q: %v, %q", input, got, out.String())
 		}

@@ -31,10 +31,11 @@ type verifyFlags struct {
 func verifyCommand(w environment) *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
-		Use: "verify [FILE]", Short: "Verify a bundle, a receipt, or the chain of a database",
+		Use: "verify [FILE]", Short: "Verify a bundle, a receipt, evidence, or the chain of a database",
 		Args: args(cobra.MaximumNArgs(1)),
-		Long: "Verifies a bundle of the audit chain or the receipt of a run, without network and database; - is standard " +
-			"input. Without a\n" +
+		Long: "Verifies a bundle of the audit chain, the receipt of a run, or evidence with receipts in it (of a run, or\n" +
+			"the report of a change, as JSON or HTML), without network and database; - is standard input. The lines\n" +
+			"\"not checked\" say what a file cannot prove, and what of a document no receipt covers. Without a\n" +
 			"file it verifies the chain of the database and its anchors. Each of --key, --seal and --pin must agree. Exit " +
 			"codes: 0 verified with a\n" +
 			"trusted key, 1 not verified, 2 usage error or unreadable input or output, 3 intact, but without a trusted key.",

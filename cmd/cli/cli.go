@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +41,9 @@ type environment struct {
 	environ  []string
 	docs     fs.FS
 	options  []compose.Option
-	plain    *bool // --no-color
+	plain    *bool       // --no-color
+	keyring  keyring     // nil for none
+	conn     *connection // of the command, if its completions need it too; else nil
 }
 
 func (w environment) env(name string) string {
@@ -54,12 +58,13 @@ func (w environment) env(name string) string {
 // Execute runs the command line of the process and returns its exit code: 0 done, 1 failed, 2 usage. The user interface
 // serves the pages in docs; nil omits them. The options replace adapters of servers and workers.
 func Execute(docs fs.FS, options ...compose.Option) int {
-	w := environment{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ(), docs: docs, options: options}
+	w := environment{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ(), docs: docs, options: options,
+		keyring: systemKeyring{}}
 	return execute(context.Background(), w, os.Args[1:])
 }
 
 func execute(ctx context.Context, w environment, args []string) int {
-	root := rootCommand(w)
+	root := commandTree(w, func(noun string) bool { return len(args) == 0 || slices.Contains(args, noun) })
 	root.SetArgs(args)
 	root.SetOut(w.out)
 	root.SetErr(w.err)
@@ -83,7 +88,13 @@ func execute(ctx context.Context, w environment, args []string) int {
 	}
 }
 
+// rootCommand makes all commands.
 func rootCommand(w environment) *cobra.Command {
+	return commandTree(w, func(string) bool { return true })
+}
+
+// commandTree makes the commands; those of nouns only if the noun is wanted.
+func commandTree(w environment, wanted func(noun string) bool) *cobra.Command {
 	w.plain = new(bool)
 	root := &cobra.Command{
 		Use:           "writ",
@@ -91,28 +102,34 @@ func rootCommand(w environment) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          args(cobra.NoArgs),
+		Example:       rootExample,
+		Version:       readBuild().Version,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetVersionTemplate("writ {{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version") // without the short flag that cobra would choose
 	root.PersistentFlags().BoolVar(w.plain, "no-color", false, "print no colours, as the variable NO_COLOR demands")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w\nSee '%s --help'", err, c.CommandPath())}
-	})
+	root.SetFlagErrorFunc(unknownFlag)
 	root.AddCommand(
 		serveCommand(w), workerCommand(w), userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
 		runCommand(w), runsCommand(w), logsCommand(w), cancelCommand(w), approveCommand(w), rejectCommand(w),
 		launchCommand(w), applyCommand(w), exportCommand(w), deadLetterCommand(w), licenseCommand(w),
 		policyCommand(w), queueCommand(w), windowCommand(w), estateCommand(w), hostsCommand(w), hostCommand(w),
-		driftCommand(w), changesCommand(w), changeCommand(w),
+		driftCommand(w), changesCommand(w), changeCommand(w), manCommand(w),
+		rerunCommand(w), retryCommand(w), relaunchCommand(w), compareCommand(w), failuresCommand(w),
+		pipelineCommand(w), watchCommand(w),
+		loginCommand(w), logoutCommand(w), contextCommand(w), apiCommand(w), whoamiCommand(w), doctorCommand(w),
 	)
+	addNouns(root, w, wanted)
+	grouped(root)
 	return root
 }
 
-// args makes a wrong number of arguments a usage error.
+// args makes a wrong number of arguments, and flags that do not go together, a usage error.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, a []string) error {
-		if err := check(c, a); err != nil {
-			return usageError{fmt.Errorf("%w\nSee '%s --help'", err, c.CommandPath())}
+		if err := cmp.Or(check(c, a), c.ValidateRequiredFlags(), c.ValidateFlagGroups()); err != nil {
+			return usageError{fmt.Errorf("%w%s\nSee '%s --help'", err, unknownCommand(c, a), c.CommandPath())}
 		}
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,8 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -32,6 +32,7 @@ const defaultServer = "http://127.0.0.1:8080"
 type client struct {
 	base   string
 	token  string
+	at     endpoint
 	http   *http.Client
 	header http.Header // of every request, in addition to the usual ones
 }
@@ -62,43 +63,34 @@ func (e *apiError) Error() string {
 			}
 		}
 	}
-	if e.Status == http.StatusUnauthorized {
-		msg += " (set WRIT_TOKEN or --token)"
+	if e.Status == http.StatusUnauthorized && (e.Reason == "" || e.Reason == identity.BadToken.Name) {
+		msg += " (sign in with 'writ login', or set WRIT_TOKEN or --token)"
 	}
 	return plainText(msg)
 }
 
-// connection are the flags that every client command has.
-type connection struct{ server, token string }
-
-func (f *connection) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.server, "server", "", "address of the server (WRIT_SERVER, else "+defaultServer+")")
-	c.Flags().StringVar(&f.token, "token", "", "bearer token (prefer WRIT_TOKEN: other users see flags)")
-}
-
-func (f *connection) client(w environment) (*client, error) {
-	base, token := cmp.Or(f.server, w.env("WRIT_SERVER"), defaultServer), cmp.Or(f.token, w.env("WRIT_TOKEN"))
-	if !strings.Contains(base, "://") {
-		base = "http://" + base
-	}
-	u, err := url.Parse(base)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, usagef("--server: expected an http or https address")
-	}
-	return &client{base: strings.TrimRight(u.String(), "/"), token: strings.TrimSpace(token), http: &http.Client{
-		// A redirect would send the token to another server.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
-}
-
+// request sends a request. An answer that is no success is an error.
 func (c *client) request(ctx context.Context, method, path string, body any) (*http.Response, error) {
-	var r io.Reader
+	var raw []byte
 	if body != nil {
-		raw, err := json.Marshal(body)
-		if err != nil {
+		var err error
+		if raw, err = json.Marshal(body); err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
-		r = bytes.NewReader(raw)
+	}
+	resp, err := c.send(ctx, method, path, raw)
+	if err == nil && resp.StatusCode/100 != 2 {
+		defer func() { _ = resp.Body.Close() }()
+		return nil, readProblem(resp)
+	}
+	return resp, err
+}
+
+// send sends a request with a body in JSON, nil for none, and returns any answer.
+func (c *client) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	var r io.Reader
+	if body != nil {
+		r = bytes.NewReader(body)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, r)
 	if err != nil {
@@ -124,11 +116,10 @@ func (c *client) request(ctx context.Context, method, path string, body any) (*h
 			return nil, fmt.Errorf("no answer from %s: nothing listens there (start it with 'writ serve', or name another "+
 				"server with WRIT_SERVER or --server)", c.base)
 		}
+		if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+			return nil, fmt.Errorf("no answer from %s: %w (trust a private authority with --ca-file)", c.base, err)
+		}
 		return nil, fmt.Errorf("no answer from %s: %w", c.base, err)
-	}
-	if resp.StatusCode/100 != 2 {
-		defer func() { _ = resp.Body.Close() }()
-		return nil, readProblem(resp)
 	}
 	return resp, nil
 }

@@ -264,8 +264,9 @@ func TestUsage(t *testing.T) {
 		{"runs", "-o", "template={{"}, {"run", "-p", "x", "-e", "novalue"},
 		{"run", "-p", "x", "-e", "a:={"},
 		{"run", "-p", "x", "--label", "a"}, {"run", "--file", "/nowhere/at/all"}, {"logs"}, {"cancel"}, {"cancel", "a", "b"},
+		{"approve", "-y", "a", "b", "--match", "x"}, {"rerun"}, {"compare"}, {"compare", "a", "b", "c"},
 		{"launch"}, {"runs", "--server", "ftp://x"},
-		{"token", "revoke"}, {"logs", "x", "--tail", "many"},
+		{"token", "revoke"}, {"logs", "x", "--tail", "many"}, {"logs", "x", "-f", "--find", "y"},
 		{"logs", "-f", "x", "--tail", "1KiB"}, {"runs", "--limit", "0"}, {"runs", "--since", "soon"},
 	} {
 		if code, out, errs := call(t, f, args...); code != exitUsage || errs == "" || out != "" {
@@ -304,7 +305,8 @@ func TestOtherCommands(t *testing.T) {
 		{[]string{"logs", "run_1", "--tail", "1KiB"}, exitDone, "all\x1b[2Jof it\xff\n", "",
 			"GET /v1/runs/run_1/logs?tail=1024 "},
 		{[]string{"logs", "run_1"}, exitDone, "of it", "12 bytes of the log were not kept", "GET /v1/runs/run_1/logs "},
-		{[]string{"logs", "-f", "run_1"}, exitFailed, "", "Unauthorized (set WRIT_TOKEN or --token)",
+		{[]string{"logs", "-f", "run_1"}, exitFailed, "",
+			"Unauthorized (sign in with 'writ login', or set WRIT_TOKEN or --token)",
 			"GET /v1/runs/run_1/stream?"},
 		{[]string{"version", "--json"}, exitDone, `"go": "go1.`, "", ""},
 	} {

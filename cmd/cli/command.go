@@ -38,27 +38,17 @@ func printCommand(
 func clientCommand(
 	w environment, c *cobra.Command, run func(context.Context, *client, []string, printer) error,
 ) *cobra.Command {
-	var conn connection
+	conn := w.conn
+	if conn == nil {
+		conn = &connection{}
+	}
 	conn.register(c)
 	return printCommand(w, c, func(ctx context.Context, a []string, out printer) error {
-		cl, err := conn.client(w)
+		cl, err := conn.client(ctx, w)
 		if err != nil {
 			return err
 		}
 		return run(ctx, cl, a, out)
-	})
-}
-
-// accountsCommand completes a command that works on the accounts of a database.
-func accountsCommand(
-	w environment, c *cobra.Command, run func(context.Context, *compose.Accounts, []string, printer) error,
-) *cobra.Command {
-	var d database
-	d.register(c)
-	return printCommand(w, c, func(ctx context.Context, a []string, out printer) error {
-		return d.with(ctx, w, func(ctx context.Context, accounts *compose.Accounts) error {
-			return run(ctx, accounts, a, out)
-		})
 	})
 }
 

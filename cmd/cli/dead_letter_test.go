@@ -23,7 +23,7 @@ func deadLetterServer(t *testing.T) (url string, did func() []string) {
 		list := []string{}
 		for n := from; n < 1500 && rows < 1000; n, rows = n+1, rows+1 {
 			list = append(list,
-				fmt.Sprintf(`{"id":"dlt_%d","event":"a.b","subscriber":"notify","attempts":4,"error":"no \u001b[2J"}`, n))
+				fmt.Sprintf(`{"id":"dlt_%026d","event":"a.b","subscriber":"notify","attempts":4,"error":"no \u001b[2J"}`, n))
 		}
 		_, _ = fmt.Fprintf(w, `{"dead_letters":[%s],"count":%d,"total":1500}`, strings.Join(list, ","), len(list))
 	})
@@ -31,10 +31,10 @@ func deadLetterServer(t *testing.T) (url string, did func() []string) {
 		mu.Lock()
 		calls = append(calls, r.Method+" "+r.URL.Path)
 		mu.Unlock()
-		if r.PathValue("id") == "dlt_7" {
+		if strings.HasSuffix(r.PathValue("id"), "0000007") {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusNotFound)
-			_, _ = io.WriteString(w, `{"error":"no dead letter \"dlt_7\"","reason":"dead_letter_not_found"}`)
+			_, _ = io.WriteString(w, `{"error":"no such dead letter","reason":"dead_letter_not_found"}`)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
@@ -56,6 +56,7 @@ func TestDeadLetterCommands(t *testing.T) {
 			append([]string{"dead-letter"}, args...))
 		return code, o.String(), e.String()
 	}
+	letter := fmt.Sprintf("dlt_%026d", 7)
 	code, out, errs := call("list")
 	if code != exitDone || strings.Count(out, "\n") != 1501 || strings.Contains(out, "\x1b") {
 		t.Errorf("list: %d, %d lines, %s", code, strings.Count(out, "\n"), errs)
@@ -63,9 +64,10 @@ func TestDeadLetterCommands(t *testing.T) {
 	if code, out, _ := call("list", "--json"); code != exitDone || !strings.Contains(out, `"count": 1500`) {
 		t.Errorf("list --json: %d %.200s", code, out)
 	}
-	if code, out, errs := call("delete", "dlt_1", "dlt_7", "dlt_2"); code != exitFailed ||
+	code, out, errs = call("delete", "--yes", "dlt_1", letter, "dlt_2")
+	if code != exitFailed ||
 		out != "deleted dlt_1\ndeleted dlt_2\n" ||
-		!strings.Contains(errs, `dlt_7: no dead letter "dlt_7"`) {
+		!strings.Contains(errs, letter+": no such dead letter") {
 		t.Errorf("delete: %d %q %q", code, out, errs)
 	}
 	if code, out, _ := call("retry", "dlt_3", "--json"); code != exitDone ||
@@ -78,7 +80,8 @@ func TestDeadLetterCommands(t *testing.T) {
 	if n := len(did()); n != 3+1+1500 {
 		t.Errorf("%d calls", n)
 	}
-	for _, args := range [][]string{{"retry"}, {"retry", "--all", "dlt_1"}, {"delete"}, {"list", "x"}} {
+	for _, args := range [][]string{{"retry"}, {"retry", "--all", "dlt_1"}, {"delete"}, {"delete", "dlt_1"},
+		{"list", "x"}} {
 		if code, _, _ := call(args...); code != exitUsage {
 			t.Errorf("%v: %d", args, code)
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-automation/writ/platform/clock"
-	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -154,36 +152,7 @@ func driftReconcileCommand(w environment) *cobra.Command {
 }
 
 func driftIgnoreCommand(w environment) *cobra.Command {
-	return group("ignore", "List, add and delete rules that leave drift out", driftIgnoreListCommand(w),
-		driftIgnoreAddCommand(w), driftIgnoreDeleteCommand(w))
-}
-
-func driftIgnoreListCommand(w environment) *cobra.Command {
-	return clientCommand(w, &cobra.Command{
-		Use: "list", Short: "List the rules by host and resource", Args: args(cobra.NoArgs),
-	}, func(ctx context.Context, c *client, _ []string, out printer) error {
-		list, err := c.rows(ctx, driftPath+"/ignores", "ignores", url.Values{})
-		switch {
-		case err != nil:
-			return err
-		case out.json:
-			return out.document(map[string]any{"ignores": append([]map[string]any{}, list...), "count": len(list)})
-		case len(list) == 0:
-			_, _ = fmt.Fprintln(w.err, "writ: no rules leave drift out")
-			return nil
-		}
-		rows := make([][]field, 0, len(list))
-		for _, i := range list {
-			rows = append(rows, []field{
-				{text: oneLine(stringField(i, "id"), 80)}, {text: oneLine(stringField(i, "host"), 60)},
-				{text: oneLine(stringField(i, "resource"), 80)},
-				{text: cmp.Or(oneLine(stringField(i, "expires_at"), 40), "never")},
-				{text: oneLine(stringField(i, "reason"), 60)},
-			})
-		}
-		newScreen(w).table([]string{"ID", "HOST", "RESOURCE", "EXPIRES", "REASON"}, rows)
-		return nil
-	})
+	return group("ignore", "List, add and delete rules that leave drift out", driftIgnoreAddCommand(w))
 }
 
 func driftIgnoreAddCommand(w environment) *cobra.Command {
@@ -212,23 +181,5 @@ func driftIgnoreAddCommand(w environment) *cobra.Command {
 		}
 		_, _ = fmt.Fprintln(w.out, oneLine(stringField(rule, "id"), 80))
 		return nil
-	})
-}
-
-func driftIgnoreDeleteCommand(w environment) *cobra.Command {
-	return clientCommand(w, &cobra.Command{
-		Use: "delete ID...", Short: "Delete rules; what they left out is listed again", Args: args(cobra.MinimumNArgs(1)),
-		PreRunE: func(_ *cobra.Command, list []string) error {
-			for _, id := range list {
-				if !ids.Valid(ids.DriftIgnore, id) {
-					return usagef("%s is not the id of a rule", oneLine(id, 80))
-				}
-			}
-			return nil
-		},
-	}, func(ctx context.Context, c *client, list []string, out printer) error {
-		return eachID(out, list, "deleted", func(id string) error {
-			return c.call(ctx, http.MethodDelete, driftPath+"/ignores/"+url.PathEscape(id), nil, nil)
-		})
 	})
 }

@@ -107,7 +107,8 @@ func reserved() []string {
 
 // complete sets the settings that are no flags, and makes paths absolute.
 func (f *executorFlags) complete(x *compose.Executor, w environment) (err error) {
-	if x.Log, err = logging.New(w.err, logging.Config{Level: f.logLevel, Format: f.logFormat}); err != nil {
+	c := logging.Config{Level: f.logLevel, Format: f.logFormat, Terminal: interactive(w.err)}
+	if x.Log, err = logging.New(w.err, c); err != nil {
 		return err
 	}
 	if err := x.Isolation.Parse(f.isolationShow); err != nil {

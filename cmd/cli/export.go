@@ -18,6 +18,7 @@ type exportFlags struct {
 	kinds []string
 	org   string
 	force bool
+	left  []string // what the caller may not read
 }
 
 func exportCommand(w environment) *cobra.Command {
@@ -57,6 +58,14 @@ func (f *exportFlags) run(ctx context.Context, c *client, dir string, to printer
 	if err != nil {
 		return err
 	}
+	if err := h.mayList(kinds); err != nil {
+		if len(f.kinds) > 0 {
+			return err
+		}
+		for line := range strings.Lines(err.Error()) {
+			f.left = append(f.left, strings.TrimSpace(line))
+		}
+	}
 	if f.org != "" {
 		id, ok := h.orgID(f.org)
 		if !ok {
@@ -67,6 +76,9 @@ func (f *exportFlags) run(ctx context.Context, c *client, dir string, to printer
 	written, err := f.write(ctx, h, kinds, out)
 	if err != nil {
 		return err
+	}
+	for _, what := range f.left {
+		_, _ = fmt.Fprintf(to.err, "writ: left out: %s\n", plainText(what))
 	}
 	return to.print(map[string]any{"files": written, "count": len(written)}, "%s written to %s",
 		count(len(written), "file"), plainText(dir))
@@ -91,7 +103,7 @@ func (f *exportFlags) write(ctx context.Context, h *serverObjects, kinds []strin
 		}
 		var list []*stored
 		for k, o := range h.objects {
-			if k.Kind == kind.Name && (f.org == "" || k.Org == f.org) {
+			if k.Kind == kind.Name && f.wants(h, o) {
 				list = append(list, o)
 			}
 		}
@@ -105,6 +117,9 @@ func (f *exportFlags) write(ctx context.Context, h *serverObjects, kinds []strin
 			if err != nil {
 				return written, err
 			}
+			if o.closed && kind.Name != manifest.Grant {
+				f.left = append(f.left, fmt.Sprintf("this caller may not list the members of %s", o.Key))
+			}
 			names, err := folder.put(d, x)
 			written = append(written, names...)
 			if err != nil {
@@ -115,8 +130,19 @@ func (f *exportFlags) write(ctx context.Context, h *serverObjects, kinds []strin
 	return written, nil
 }
 
+// wants reports whether an object is one to export. A queue without a limit is nothing.
+func (f *exportFlags) wants(h *serverObjects, o *stored) bool {
+	if o.Kind == manifest.Queue && len(h.spec(o)) == 0 {
+		return false
+	}
+	return f.org == "" || o.Org == f.org || o.Kind == manifest.Org && o.Name == f.org
+}
+
 // document makes the document of an object.
 func document(ctx context.Context, h *serverObjects, o *stored, filled bool) (*manifest.Document, error) {
+	if err := h.members(ctx, o); err != nil {
+		return nil, err
+	}
 	if o.Kind == manifest.Inventory {
 		if err := h.whole(ctx, o); err != nil {
 			return nil, err

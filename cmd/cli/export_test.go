@@ -47,14 +47,16 @@ func TestExport(t *testing.T) {
 		"notifications": []any{obj{"kind": "slack", "url": "https://chat.example.org/secret"},
 			obj{"kind": "pagerduty", "key": "secret"}}})
 	dir := filepath.Join(t.TempDir(), "out")
-	if out := s.mustWrit(t, "export", dir); out != fmt.Sprintf("15 files written to %s\n", dir) {
+	if out := s.mustWrit(t, "export", dir); out != fmt.Sprintf("17 files written to %s\n", dir) {
 		t.Error(out)
 	}
 	got := contents(t, dir)
 	want := map[string]string{
 		"projects/site.yaml": "kind: Project\nname: site\nspec:\n  repo_url: " +
 			"https://git.example.org/site.git\n  branch: \"1.10\"\n  credential: deploy key\n",
-		"inventories/web.yaml": "kind: Inventory\nname: web\n",
+		"credentials/deploy-key.yaml": "kind: Credential\nname: deploy key\n",
+		"orgs/bank.yaml":              "kind: Organization\nname: bank\nspec:\n  members: []\n",
+		"inventories/web.yaml":        "kind: Inventory\nname: web\n",
 		"inventories/lab.yaml": "kind: Inventory\nname: lab\nspec:\n  content_file: lab.content.yaml\n  format: " +
 			"yaml\n",
 		"inventories/lab.content.yaml": "all:\n  hosts:\n    lab1:\n    lab2:\n",
@@ -82,7 +84,7 @@ func TestExport(t *testing.T) {
 		t.Error(diff)
 	}
 	if out := s.mustWrit(t, "apply", dir, "--plan",
-		"--prune"); out != "0 to create, 0 to change, 0 to delete, 13 unchanged\n" {
+		"--prune"); out != "0 to create, 0 to change, 0 to delete, 15 unchanged\n" {
 		t.Error(out)
 	}
 	// A mask is sent back unchanged, and the server keeps the secret.
@@ -222,6 +224,7 @@ func fill(t *rapid.T, s *catalogServer) {
 				"label": "l" + input.Draw(t, l+" label")}},
 		}
 	})
+	fillAccess(t, s, orgs, ids)
 	if len(ids["templates"]) > 0 {
 		several("schedules", func(l string) obj {
 			return obj{"cron": "* * * * *", "enabled": rapid.Bool().Draw(t, l), "dry_run": rapid.Bool().Draw(t, l+" dry"),
@@ -235,6 +238,44 @@ func fill(t *rapid.T, s *catalogServer) {
 	}
 }
 
+// putAccounts puts accounts on a server, by name.
+func putAccounts(s *catalogServer) map[string]string {
+	out := map[string]string{}
+	for _, name := range []string{"ada", "bob", "yes"} {
+		out[name] = s.put("users", obj{"username": name})
+	}
+	return out
+}
+
+// fillAccess puts groups with members, and grants on the templates and on queues.
+func fillAccess(t *rapid.T, s *catalogServer, orgs []string, ids map[string][]string) {
+	accounts := putAccounts(s)
+	teams := []string{s.put("teams", obj{"name": "web on call"}), s.put("teams", obj{"name": "no"})}
+	for _, group := range []struct {
+		plural, id string
+		roles      []string
+	}{{"orgs", orgs[0], []string{"", "member", "admin"}}, {"teams", teams[0], []string{"", " "}}} {
+		members := map[string]string{}
+		for name, id := range accounts {
+			if role := rapid.SampledFrom(group.roles).Draw(t, group.plural+name); role != "" {
+				members[id] = strings.TrimSpace(role)
+			}
+		}
+		s.objects[group.plural][group.id].members = members
+	}
+	subjects := []string{"team:" + teams[0], "team:" + teams[1], "user:" + accounts["ada"], "user:" + accounts["yes"]}
+	objects := append([]string{"queue:gpu", "queue:a/b:c"}, ids["templates"]...)
+	for _, subject := range subjects {
+		level := rapid.SampledFrom([]string{"", "read", "use", "manage"}).Draw(t, subject)
+		if object := rapid.SampledFrom(objects).Draw(t, subject+" object"); level != "" {
+			s.put("grants", obj{"subject": subject, "object": object, "level": level})
+		}
+	}
+	s.put("queues", obj{"name": "gpu", "max_concurrent": json.Number("0")})
+	s.put("windows", obj{"name": "1.10", "mode": "deny", "outside": "wait", "cron": "@daily",
+		"duration": json.Number("60"), "enabled": rapid.Bool().Draw(t, "window")})
+}
+
 // TestRoundTrip exports any catalog, finds nothing to change, applies it to an empty server, and exports the same
 // files again.
 func TestRoundTrip(t *testing.T) {
@@ -245,10 +286,7 @@ func TestRoundTrip(t *testing.T) {
 		defer one.Close()
 		defer two.Close()
 		fill(t, one)
-		two.put("orgs", obj{"name": "bank & co"})
-		two.put("credentials", obj{"name": "yes"})
-		two.put("credentials", obj{"name": "key", "org_id": two.put("orgs", obj{"name": "Retail"})})
-		two.put("credentials", obj{"name": "key"})
+		putAccounts(two)
 		dir := outer.TempDir()
 		first, second := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 		one.mustWrit(outer, "export", first)

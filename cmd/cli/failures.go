@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/writ-automation/writ/ports/lazyregexp"
 )
@@ -22,6 +25,55 @@ type failure struct {
 	Hosts   []string `json:"hosts"`
 }
 
+func failuresCommand(w environment) *cobra.Command {
+	c := &cobra.Command{
+		Use: "failures RUN", Short: "Show why a run failed: its failures by message", Args: args(cobra.ExactArgs(1)),
+		Long: "Shows the failures of a run, alike messages together with their hosts. Failures that the play ignored are\n" +
+			"shown with -o wide.\n" + latestHelp, Example: "  writ failures latest",
+	}
+	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+		id, err := c.runID(ctx, a[0])
+		if err != nil {
+			return err
+		}
+		var raw json.RawMessage
+		if err := c.call(ctx, http.MethodGet, runPath(id, "/failures"), nil, &raw); err != nil {
+			return err
+		}
+		if out.json {
+			return out.document(raw)
+		}
+		var x struct {
+			Groups []failure `json:"groups"`
+		}
+		if err := json.Unmarshal(raw, &x); err != nil {
+			return fmt.Errorf("the answer of %s has an unknown format: %w", c.base, err)
+		}
+		if !out.wide {
+			x.Groups = slices.DeleteFunc(x.Groups, isIgnored)
+		}
+		if len(x.Groups) > 0 {
+			printFailures(newScreen(out.environment), x.Groups)
+			return nil
+		}
+		return c.noFailures(ctx, id, out)
+	})
+}
+
+// noFailures says how a run without failures of hosts ended, which may be with an error.
+func (c *client) noFailures(ctx context.Context, id string, out printer) error {
+	var r record
+	if err := c.call(ctx, http.MethodGet, runPath(id, ""), nil, &r); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(out.err, "writ: no host failed")
+	s := newScreen(out.environment)
+	_, _ = fmt.Fprintln(s.w, r.ending(s))
+	return nil
+}
+
+func isIgnored(g failure) bool { return g.Outcome == "ignored" }
+
 // failures reads the groups from the server, and groups the observed failures itself if the server does not answer.
 func (c *client) failures(ctx context.Context, id string, seen *outcome) []failure {
 	var out struct {
@@ -30,7 +82,7 @@ func (c *client) failures(ctx context.Context, id string, seen *outcome) []failu
 	if err := c.call(ctx, http.MethodGet, runPath(id, "/failures"), nil, &out); err != nil {
 		out.Groups = seen.failures()
 	}
-	out.Groups = slices.DeleteFunc(out.Groups, func(g failure) bool { return g.Outcome == "ignored" })
+	out.Groups = slices.DeleteFunc(out.Groups, isIgnored)
 	for i := range out.Groups {
 		g := &out.Groups[i]
 		if len(g.Hosts) > 0 && g.Outcome == "failed" && !slices.ContainsFunc(g.Hosts, func(h string) bool {

@@ -31,6 +31,7 @@ type launchFlags struct {
 
 func launchCommand(w environment) *cobra.Command {
 	var f launchFlags
+	w.conn = &connection{}
 	c := &cobra.Command{
 		Use: "launch NAME", Short: "Launch a template, answering its survey", Example: launchExample,
 		Args: args(cobra.ExactArgs(1)),
@@ -40,7 +41,7 @@ func launchCommand(w environment) *cobra.Command {
 	fs.StringVar(&f.answersFile, "answers-file", "", "answers as YAML; --answer overrides them")
 	fs.StringArrayVarP(&f.extraVars, "extra-var", "e", nil, "k=v as text, or k:=JSON (repeatable)")
 	fs.StringArrayVar(&f.credentials, "credential", nil,
-		"id of a credential, where the template lets callers choose it (repeatable)")
+		"credential, by name or id, where the template lets callers choose it (repeatable)")
 	fs.StringVarP(&f.limit, "limit", "l", "", "host pattern")
 	fs.StringVarP(&f.inventory, "inventory", "i", "", "stored inventory, by name or id")
 	fs.StringSliceVarP(&f.tags, "tags", "t", nil, "only plays and tasks with these tags")
@@ -51,10 +52,11 @@ func launchCommand(w environment) *cobra.Command {
 	fs.BoolVar(&f.diff, "diff", false, "show differences of changed files")
 	fs.StringArrayVar(&f.labels, "label", nil, "k=v (repeatable)")
 	fs.StringVar(&f.change, "change", "", "change that the run belongs to")
-	fs.BoolVarP(&f.follow, "follow", "f", false, "follow the run to its end (default on a terminal)")
-	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of progress")
-	fs.StringVar(&f.k, "idempotency-key", "",
-		"key of this launch: a second launch with it within 24 hours returns the same run")
+	f.following.register(c)
+	fs.StringVar(&f.k, "idempotency-key", "", keyHelp)
+	if template, ok := findNoun("template"); ok {
+		c.ValidArgsFunction = template.completion(w)
+	}
 	return clientCommand(w, c, func(ctx context.Context, cl *client, a []string, out printer) error {
 		f.unlessSet(c, out)
 		return f.launch(ctx, cl, a[0], c.Flags().Changed, out)
@@ -87,14 +89,16 @@ func (f *launchFlags) launch(
 			return err
 		}
 	}
-	answers, err := answer(t.Survey, provided)
+	if len(f.credentials) > 0 {
+		if body["credential_ids"], err = c.findAll(ctx, manifest.Credential, f.credentials); err != nil {
+			return err
+		}
+	}
+	answers, err := answer(t.Survey, provided, interactive(out.in))
 	if err != nil {
 		return err
 	}
-	if missing := unanswered(t.Survey, answers); len(missing) > 0 {
-		if !interactive(out.in) {
-			return usagef("the survey requires %s: give it with --answer k=v", strings.Join(missing, ", "))
-		}
+	if len(unanswered(t.Survey, answers)) > 0 { // and somebody is there, else answer had refused
 		if err := (&asker{in: bufio.NewReader(out.in), out: out.err}).ask(t.Survey, answers); err != nil {
 			return err
 		}
@@ -102,24 +106,12 @@ func (f *launchFlags) launch(
 	if len(answers) > 0 {
 		body["answers"] = answers
 	}
-	return f.send(ctx, c, id, body, out)
-}
-
-func (f *launchFlags) send(ctx context.Context, c *client, id string, body map[string]any, out printer) error {
-	with := *c
-	if f.k != "" {
-		with.header = http.Header{"Idempotency-Key": {f.k}}
-	}
-	var r record
-	if err := with.call(ctx, http.MethodPost, objectPath(manifest.Template, id)+"/launch", body, &r); err != nil {
-		return err
-	}
-	return f.show(ctx, c, r, out)
+	return f.send(ctx, c, objectPath(manifest.Template, id)+"/launch", f.k, body, out)
 }
 
 // overrides makes the body from the flags that are set.
 func (f *launchFlags) overrides(changed func(string) bool) (map[string]any, error) {
-	vars, varsErr := variables(f.extraVars)
+	vars, varsErr := typedPairs("extra-var", f.extraVars)
 	labels, labelsErr := pairs("label", f.labels)
 	if err := firstError(varsErr, labelsErr); err != nil {
 		return nil, err
@@ -167,31 +159,31 @@ func (c *client) find(ctx context.Context, kind, name string) (string, error) {
 	if manifest.IsID(kind, name) {
 		return name, nil
 	}
-	k, _ := manifest.KindOf(kind)
+	k, known := manifest.KindOf(kind)
+	if !known { // credentials stand in no file
+		k.Path, k.Plural = "/v1/credentials", "credentials"
+	}
 	rows, err := c.rows(ctx, k.Path, k.Plural, url.Values{"name": {name}})
 	if err != nil {
 		return "", err
 	}
-	var ids, candidates []string
-	for _, r := range rows {
-		if stringField(r, "name") != name {
-			continue
-		}
-		ids = append(ids, stringField(r, "id"))
-		org := "no organization"
-		if o := stringField(r, "org_id"); o != "" {
-			org = "organization " + c.orgName(ctx, o)
-		}
-		candidates = append(candidates, oneLine(fmt.Sprintf("%s (%s)", stringField(r, "id"), org), 200))
+	id, err := c.pick(ctx, "name", name, rows)
+	if err == nil && id == "" {
+		err = fmt.Errorf("there is no %s %q", strings.ToLower(kind), name)
 	}
-	switch len(ids) {
-	case 0:
-		return "", fmt.Errorf("there is no %s %q", strings.ToLower(kind), name)
-	case 1:
-		return ids[0], nil
-	default:
-		return "", fmt.Errorf("several are named %q; give one of the ids: %s", name, strings.Join(candidates, ", "))
+	return id, err
+}
+
+// findAll returns the ids of objects by their names or ids.
+func (c *client) findAll(ctx context.Context, kind string, names []string) ([]string, error) {
+	ids := make([]string, len(names))
+	for i, name := range names {
+		var err error
+		if ids[i], err = c.find(ctx, kind, name); err != nil {
+			return nil, err
+		}
 	}
+	return ids, nil
 }
 
 // orgName returns an organization's name and id, or only its id if the name is not visible.
@@ -205,13 +197,18 @@ func (c *client) orgName(ctx context.Context, id string) string {
 
 // question is one question of a survey.
 type question struct {
-	Var      string          `json:"var"`
-	Type     string          `json:"type"`
-	Label    string          `json:"label"`
-	Help     string          `json:"help"`
-	Required bool            `json:"required"`
-	Default  json.RawMessage `json:"default"`
-	Choices  []string        `json:"choices"`
+	Var       string          `json:"var"`
+	Type      string          `json:"type"`
+	Label     string          `json:"label"`
+	Help      string          `json:"help"`
+	Required  bool            `json:"required"`
+	Default   json.RawMessage `json:"default"`
+	Choices   []string        `json:"choices"`
+	Min       *int64          `json:"min"`
+	Max       *int64          `json:"max"`
+	MinLength *int64          `json:"min_length"`
+	MaxLength *int64          `json:"max_length"`
+	Pattern   string          `json:"pattern"`
 }
 
 // preset is the default as a person would write it, empty for none.

@@ -52,12 +52,12 @@ func TestLaunchAsksOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := newCatalogServer(t)
 	s.put("templates", surveyed())
-	code, out, errs := s.writOn(t, "4\n1.10\n\n", "launch", "deploy")
+	code, out, errs := s.writOn(t, "4\n1.10\n\n2\n\n", "launch", "deploy")
 	if code != exitDone || out != "run_1\n" ||
-		!strings.HasPrefix(errs, "How many?\n  Of them all.\n> version\n> sure [true]\n") {
+		!strings.HasPrefix(errs, "How many?\n  Of them all.\n  a whole number\n> version\n> sure [true]\n") {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
-	if raw, err := json.Marshal(s.bodies[0]); err != nil || string(raw) != `{"answers":{"count":4,"version":"1.10"}}` {
+	if raw, err := json.Marshal(s.bodies[0]); err != nil || string(raw) != `{"answers":{"count":4,"size":"2","version":"1.10"}}` {
 		t.Errorf("sent %s", raw)
 	}
 }
@@ -76,5 +76,33 @@ func TestPruneAsksOnATerminal(t *testing.T) {
 	if code, out, errs := s.writOn(t, "y\n", args...); code != exitDone ||
 		!strings.Contains(out, `deleted trigger "push"`) {
 		t.Errorf("yes: exit %d, %q, %q", code, out, errs)
+	}
+}
+
+// TestDeleteAsksOnATerminal deletes only after yes, and asks for a secret that is not given.
+func TestDeleteAsksOnATerminal(t *testing.T) {
+	t.Parallel()
+	url, did := nounServer(t)
+	call := func(input string, args ...string) (int, string, string) {
+		var o, e bytes.Buffer
+		code := execute(t.Context(), environment{out: &o, err: &e, in: typed(t, input),
+			environ: []string{"WRIT_SERVER=" + url}}, args)
+		return code, o.String(), e.String()
+	}
+	for _, answer := range []string{"n\n", "\n", "nonsense\n"} {
+		code, out, errs := call(answer, "project", "delete", "infra")
+		if code != exitFailed || out != "" || errs != "Delete project infra? [y/N] writ: nothing was changed\n" ||
+			did() != nil {
+			t.Errorf("%q: exit %d, %q, %q", answer, code, out, errs)
+		}
+	}
+	code, out, errs := call("y\n", "project", "delete", "infra")
+	if calls := did(); code != exitDone || out != "deleted infra\n" || len(calls) != 1 {
+		t.Errorf("yes: exit %d, %q, %q, %q", code, out, errs, calls)
+	}
+	code, _, errs = call("S3cret\n", "credential", "create", "key", "--kind", "token", "--secret", "token")
+	if calls := strings.Join(did(), "\n"); code != exitDone || !strings.HasPrefix(errs, "token: \n") ||
+		!strings.Contains(calls, `{"kind":"token","name":"key","secret":{"token":"S3cret"}}`) {
+		t.Errorf("exit %d, %q, %s", code, errs, calls)
 	}
 }

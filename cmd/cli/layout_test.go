@@ -137,13 +137,13 @@ func TestRescued(t *testing.T) {
 func TestNoRetryBeforeTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		f    follower
+		f    *follower
 		err  error
 		want bool
 	}{
-		{follower{}, errBroken, false}, {follower{known: true}, errBroken, true},
-		{follower{known: true}, &apiError{Status: 401}, false},
-		{follower{}, &apiError{Status: 503}, true}, {follower{}, errors.Join(&apiError{Status: 429}), true},
+		{&follower{}, errBroken, false}, {&follower{known: true}, errBroken, true},
+		{&follower{known: true}, &apiError{Status: 401}, false},
+		{&follower{}, &apiError{Status: 503}, true}, {&follower{}, errors.Join(&apiError{Status: 429}), true},
 	} {
 		if got := c.f.retryable(c.err); got != c.want {
 			t.Errorf("%v: %v", c.err, got)

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/writ-automation/writ/ports/identity"
 )
@@ -44,19 +42,15 @@ func (f *passwordFlags) read(w environment) (*identity.Password, error) {
 }
 
 func askPassword(w environment) (*identity.Password, error) {
-	in, ok := w.in.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) { //nolint:gosec // file descriptors are small
+	if !isTerminal(w.in) {
 		return nil, usageError{errors.New("--password needs a terminal; use --password-stdin without one")}
 	}
 	var typed [2]string
 	for i, prompt := range []string{"Password: ", "Again: "} {
-		_, _ = fmt.Fprint(w.err, prompt)
-		b, err := term.ReadPassword(int(in.Fd())) //nolint:gosec // file descriptors are small
-		_, _ = fmt.Fprintln(w.err)
-		if err != nil {
-			return nil, fmt.Errorf("read the password: %w", err)
+		var err error
+		if typed[i], err = hiddenLine(w, prompt); err != nil {
+			return nil, err
 		}
-		typed[i] = string(b)
 	}
 	if typed[0] != typed[1] {
 		return nil, errors.New("the two passwords differ")

@@ -76,13 +76,13 @@ func testRules(t *testing.T, noun, plural, id string) {
 			environ: []string{"WRIT_SERVER=" + url}}, append([]string{noun}, args...))
 		return code, o.String(), e.String()
 	}
-	if code, out, errs := call("", "list"); code != exitDone || !strings.Contains(out, "enabled") ||
+	if code, out, errs := call("", "list"); code != exitDone || !strings.HasPrefix(out, "NAME  ENABLED") ||
 		strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 2 {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
 	for _, name := range []string{"a", id} {
-		code, out, errs := call("", "show", name)
-		if code != exitDone || strings.Contains(out, "created") || !strings.Contains(out, "hosts_over: 10\n") {
+		code, out, errs := call("", "show", name, "-o", "yaml")
+		if code != exitDone || !strings.Contains(out, "hosts_over: 10\n") {
 			t.Errorf("%d %s %s", code, out, errs)
 		}
 		// What it prints is a policy file.
@@ -93,9 +93,14 @@ func testRules(t *testing.T, noun, plural, id string) {
 			t.Errorf("%d %s %s", code, out, errs)
 		}
 	}
-	code, out, _ := call("", "show", "a", "--json")
-	var doc map[string][]struct{ ID string }
-	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitDone || doc[plural][0].ID != id {
+	if code, out, errs := call("", "show", "a"); code != exitDone || strings.Contains(out, "\x1b") ||
+		!strings.Contains(out, "hosts_over: 10\n") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	code, out, _ := call("", "show", "a", "a", "--json")
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitDone || string(doc["count"]) != "2" ||
+		!strings.Contains(string(doc[plural]), id) {
 		t.Errorf("%d %s", code, out)
 	}
 	file := filepath.Join(t.TempDir(), "p.yaml")
@@ -107,7 +112,7 @@ func testRules(t *testing.T, noun, plural, id string) {
 		strings.Count(calls, "POST /v1/"+plural+" ") != 2 {
 		t.Errorf("%d %s %s %s", code, out, errs, calls)
 	}
-	code, out, errs = call("", "delete", "none", "a")
+	code, out, errs = call("", "delete", "none", "a", "--yes")
 	if code != exitFailed || out != "deleted a\n" || !strings.Contains(errs, `there is no `+noun+` "none"`) ||
 		did() != "DELETE /v1/"+plural+"/"+id {
 		t.Errorf("%d %s %s", code, out, errs)

@@ -163,13 +163,14 @@ func TestStartsAndTokens(t *testing.T) {
 		!strings.Contains(out, `"succeeded"`) {
 		t.Errorf("a good run: exit %d, %q", code, out)
 	}
-	code, made, _ := writ(t, dir, nil, "token", "new", "--name", "ci", "--expires", "1d", "--json")
+	code, made, _ := writ(t, dir, nil, "token", "new", "--db", "install.db", "--name", "ci", "--expires", "1d",
+		"--json")
 	var tok madeTokenView
 	if err := json.Unmarshal([]byte(made), &tok); err != nil || code != exitDone || !tokenForm.MatchString(tok.Token) ||
 		tok.ExpiresAt.IsZero() {
 		t.Fatalf("token new: exit %d, %q", code, made)
 	}
-	_, list, _ := writ(t, dir, nil, "token", "list")
+	_, list, _ := writ(t, dir, nil, "token", "list", "--db", "install.db")
 	if !strings.Contains(list, "first start") || !strings.Contains(list, tok.ID) || tokenForm.MatchString(list) {
 		t.Errorf("token list: %q", list)
 	}
@@ -177,7 +178,7 @@ func TestStartsAndTokens(t *testing.T) {
 		"runs"); code != exitDone {
 		t.Errorf("the new token: exit %d", code)
 	}
-	if code, out, _ := writ(t, dir, nil, "token", "revoke", tok.ID); code != exitDone ||
+	if code, out, _ := writ(t, dir, nil, "token", "revoke", "--yes", "--db", "install.db", tok.ID); code != exitDone ||
 		!strings.Contains(out, "revoked") {
 		t.Errorf("token revoke: exit %d, %q", code, out)
 	}
@@ -185,7 +186,8 @@ func TestStartsAndTokens(t *testing.T) {
 		"runs"); code != exitFailed || !strings.Contains(errs, "WRIT_TOKEN") {
 		t.Errorf("the revoked token: exit %d, %q", code, errs)
 	}
-	if code, _, errs := writ(t, dir, nil, "token", "revoke", tok.ID); code != exitFailed || errs == "" {
+	if code, _, errs := writ(t, dir, nil, "token", "revoke", "--yes", "--db", "install.db", tok.ID); code != exitFailed ||
+		errs == "" {
 		t.Errorf("revoked again: exit %d, %q", code, errs)
 	}
 	first.signal(t, syscall.SIGTERM)
@@ -227,7 +229,7 @@ func TestOpenServer(t *testing.T) {
 		t.Errorf("after an interrupt: exit %d", code)
 	}
 	closed := serve(t, dir)
-	if closed.out.String() != "" || !strings.Contains(closed.err.String(), "writ token new") {
+	if closed.out.String() != "" || !strings.Contains(closed.err.String(), "writ token reset-admin") {
 		t.Errorf("the next start with tokens: %q, %q", closed.out.String(), closed.err.String())
 	}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"strings"
+
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Limits for the lines of one run while it executes.
@@ -20,7 +22,6 @@ type progress struct {
 	raw     bool // show the output of playbooks, too
 	outcome outcome
 	tail    string // the end of a playbook's output, for one that fails before its first task
-	steps   map[string]string
 	status  string
 
 	task     string
@@ -30,12 +31,19 @@ type progress struct {
 	failures []string
 	line     bool // a task's line is open on a terminal
 	partial  bool // the output's last line has no end
+
+	still    bool      // no line is drawn again, since others write between
+	ofStep   *prefixed // the output of a step
+	prefixes int       // width of the names of steps
 }
 
-var _ watcher = (*progress)(nil)
+var (
+	_ familyWatcher = (*progress)(nil)
+	_ stepWatcher   = (*stepProgress)(nil)
+)
 
 func newProgress(s screen, raw bool) *progress {
-	return &progress{screen: s, logs: logWriter{screen: s}, raw: raw, counts: map[string]int{}, steps: map[string]string{}}
+	return &progress{screen: s, logs: logWriter{screen: s}, raw: raw, counts: map[string]int{}}
 }
 
 func (p *progress) printLine(format string, a ...any) {
@@ -55,19 +63,50 @@ func (p *progress) run(r record) {
 			}
 			p.printLine("%s %s is held%s: writ approve %s", p.paint(r.Status, mark(r.Status)),
 				oneLine(r.ID, 80), by, oneLine(r.ID, 80))
-		case !r.ended():
+		case !r.ended() && (p.ofStep == nil || r.Status != string(runs.Pending)):
 			p.printLine("%s %s %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80),
 				p.paint(r.Status, oneLine(r.Status, 40)))
 		}
 	}
-	for _, s := range r.Steps {
-		if p.steps[s.Name] != s.Status {
-			p.steps[s.Name] = s.Status
-			state := r.shown(s.Status)
-			p.printLine("  %s step %s %s", p.paint(state, mark(state)), oneLine(s.Name, 60),
-				p.paint(state, oneLine(state, 40)))
-		}
+	p.prefixes = r.prefixWidth()
+}
+
+// step makes the progress of a step. From then on the pipeline and its steps write whole lines.
+func (p *progress) step(name string) stepWatcher {
+	if !p.still {
+		p.flush()
+		p.columns = p.width()
+		p.w, p.still = &shared{w: p.w}, true
+		p.logs.screen = p.screen
 	}
+	s := p.screen
+	to := &prefixed{to: p.w, prefix: s.prefix(name, p.prefixes), tty: s.tty}
+	s.w, s.columns = to, max(p.columns-min(p.prefixes, maxPrefix)-3, narrowest)
+	out := newProgress(s, p.raw)
+	out.still, out.ofStep = true, to
+	return &stepProgress{out}
+}
+
+func (p *progress) skipped(name, reason string) {
+	text := "step " + oneLine(name, 60) + " skipped"
+	if reason != "" {
+		text += ": " + oneLine(reason, 300)
+	}
+	p.printLine("%s %s", p.paint("skipped", mark("skipped")), text)
+}
+
+func (p *progress) waits(reasons []runs.Reason) {
+	p.flush()
+	printReasons(p.screen, reasons)
+}
+
+// stepProgress is the progress of a step, which ends without the table of its hosts.
+type stepProgress struct{ *progress }
+
+func (p *stepProgress) end(r record, failures []failure) {
+	p.outcome.cells = nil
+	p.progress.end(r, failures)
+	_ = p.ofStep.flush() // nothing can be shown if the output is closed
 }
 
 func (p *progress) event(e event) {
@@ -140,7 +179,7 @@ func (p *progress) lost(err error) {
 // draw prints the current task's line. On a terminal it replaces the line when results arrive, and is never wider
 // than the terminal.
 func (p *progress) draw() {
-	if !p.tty || p.task == "" || p.raw {
+	if !p.tty || p.still || p.task == "" || p.raw {
 		return
 	}
 	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", p.taskLine(p.width()-1))

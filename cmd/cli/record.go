@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,12 +22,33 @@ type record struct {
 	ExitCode     *int              `json:"exit_code"`
 	Error        string            `json:"error"`
 	Inventory    string            `json:"inventory"`
+	Query        string            `json:"inventory_query"`
+	InventoryID  string            `json:"inventory_id"`
+	TemplateID   string            `json:"template_id"`
+	ProjectID    string            `json:"project_id"`
+	Commit       string            `json:"commit"`
+	Limit        string            `json:"limit"`
+	LimitHosts   []string          `json:"limit_hosts"`
+	Tags         []string          `json:"tags"`
+	SkipTags     []string          `json:"skip_tags"`
+	Diff         bool              `json:"diff_mode"`
+	Source       string            `json:"source"`
+	SourceID     string            `json:"source_id"`
+	RetryOf      string            `json:"retry_of"`
+	RerunOf      string            `json:"rerun_of"`
+	ParentID     string            `json:"parent_id"`
+	StepName     string            `json:"step_name"`
+	Attempt      int               `json:"attempt"`
+	Outputs      map[string]any    `json:"outputs"`
 	Queue        string            `json:"queue"`
 	Worker       string            `json:"worker"`
 	Change       string            `json:"change"`
 	LogBytes     int64             `json:"log_bytes"`
 	Canceling    bool              `json:"cancel_requested"`
 	CreatedAt    time.Time         `json:"created_at"`
+	QueuedAt     time.Time         `json:"queued_at"`
+	StartedAt    time.Time         `json:"started_at"`
+	EndedAt      time.Time         `json:"ended_at"`
 	DurationMS   int64             `json:"duration_ms"`
 	HostsTouched int               `json:"hosts_touched"`
 	Hosts        map[string]int    `json:"hosts"`
@@ -37,8 +57,23 @@ type record struct {
 		Name string `json:"name"`
 	} `json:"actor"`
 	HeldBy *struct {
+		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"held_by"`
+	Decision *struct {
+		At time.Time `json:"at"`
+		By struct {
+			Name string `json:"name"`
+		} `json:"by"`
+		Verdict string `json:"verdict"`
+		Reason  string `json:"reason"`
+	} `json:"decision"`
+	Canceled *struct {
+		At time.Time `json:"at"`
+		By struct {
+			Name string `json:"name"`
+		} `json:"by"`
+	} `json:"canceled"`
 	Risk      *runs.Risk `json:"risk"`
 	Approvals struct {
 		Given []struct {
@@ -76,6 +111,7 @@ type record struct {
 // UnmarshalJSON stores the whole answer, so that --json shows members that this client does not define.
 func (r *record) UnmarshalJSON(b []byte) error {
 	type plain record
+	*r = record{}
 	if err := json.Unmarshal(b, (*plain)(r)); err != nil {
 		return err
 	}
@@ -127,44 +163,6 @@ func (r *record) verdict() error {
 		return nil
 	}
 	return errSilent
-}
-
-// describe prints the subject of a run, one member per line.
-func (r *record) describe(s screen) {
-	_, _ = fmt.Fprintln(s.w, s.paint("bold", oneLine(r.title(), s.width())))
-	tool := strings.TrimSpace(r.Tool + " " + r.ToolVersion)
-	if r.Kind != "single" {
-		tool = strings.TrimSpace(r.Kind + " " + tool)
-	}
-	labels := make([]string, 0, len(r.Labels))
-	for k, v := range r.Labels {
-		labels = append(labels, k+"="+v)
-	}
-	slices.Sort(labels)
-	hosts := make([]string, 0, len(r.Hosts))
-	for _, o := range outcomes {
-		if n := r.Hosts[o]; n > 0 {
-			hosts = append(hosts, fmt.Sprintf("%d %s", n, o))
-		}
-	}
-	for _, m := range [][2]string{
-		{"tool", tool}, {"playbook", r.Playbook}, {"inventory", r.Inventory}, {"queue", r.Queue}, {"worker", r.Worker},
-		{"change", r.Change},
-		{"labels", strings.Join(labels, ", ")}, {"by", r.Actor.Name}, {"created", instant(r.CreatedAt)},
-		{"hosts", strings.Join(hosts, ", ")}, {"reaches", r.reaches()}, {"risk", r.risk()},
-		{"approved", r.approvers()}, {"digest", r.Digest},
-		{"preview", r.previewed()},
-	} {
-		if m[1] != "" {
-			_, _ = fmt.Fprintf(s.w, "  %s  %s\n", s.paint("dim", pad(m[0], 9)), oneLine(m[1], max(s.width()-13, 60)))
-		}
-	}
-	for _, x := range r.Steps {
-		state := r.shown(x.Status)
-		_, _ = fmt.Fprintf(s.w, "  %s  %s %s  %s\n", s.paint("dim", pad("step", 9)),
-			s.paint(state, mark(state)+" "+pad(oneLine(state, 20), 9)),
-			oneLine(x.Name, 40), oneLine(x.RunID, 80))
-	}
 }
 
 // risk returns the risk of a run that is or was held, with its reasons.

@@ -1,15 +1,16 @@
 package cli
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
-	"io"
-	"os"
+	"path"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 	"github.com/writ-automation/writ/platform/config"
 )
 
@@ -19,10 +20,11 @@ type runFlags struct {
 
 	tool, playbook, command, file          string
 	inventory, inventoryID, project, queue string
+	key                                    string
 	query                                  string
 	name, change, limit                    string
 	tags, skipTags, labels, extraVars, env []string
-	credentials, failOn, locks             []string
+	credentials, failOn, locks, set        []string
 	shards, forks, verbosity, priority     int
 	timeout                                time.Duration
 	dryRun, diff, hold, exclusive          bool
@@ -34,11 +36,11 @@ func (f *runFlags) register(c *cobra.Command) {
 	fs.StringVarP(&f.playbook, "playbook", "p", "", "playbook, a path on the executing machine")
 	fs.StringVarP(&f.command, "command", "c", "", "script of a tool other than ansible")
 	fs.StringVar(&f.file, "file", "", "read the script from a file, - for standard input")
-	fs.StringVarP(&f.inventory, "inventory", "i", "", "inventory, a path on the executing machine")
-	fs.StringVar(&f.inventoryID, "inventory-id", "", "id of a stored inventory")
+	fs.StringVarP(&f.inventory, "inventory", "i", "", "stored inventory, by name or id, or a path where it executes")
+	fs.StringVar(&f.inventoryID, "inventory-id", "", "stored inventory, by name or id, whatever its name looks like")
 	fs.StringVar(&f.query, "inventory-query", "", "only hosts whose facts fit, such as os.family=Debian")
-	fs.StringVar(&f.project, "project-id", "", "id of a project")
-	fs.StringArrayVar(&f.credentials, "credential-id", nil, "id of a credential (repeatable)")
+	fs.StringVar(&f.project, "project", "", "project, by name or id; the playbook is a path in it")
+	fs.StringArrayVar(&f.credentials, "credential", nil, "credential, by name or id (repeatable)")
 	fs.StringVarP(&f.limit, "limit", "l", "", "host pattern")
 	fs.StringSliceVarP(&f.tags, "tags", "t", nil, "only plays and tasks with these tags")
 	fs.StringSliceVar(&f.skipTags, "skip-tags", nil, "skip plays and tasks with these tags")
@@ -59,24 +61,71 @@ func (f *runFlags) register(c *cobra.Command) {
 	fs.StringSliceVar(&f.failOn, "fail-on", nil, "fail the run on no_hosts, unreachable, or any of its warnings")
 	fs.StringArrayVar(&f.locks, "lock", nil, "lock that the run takes: it waits for other runs with it (repeatable)")
 	fs.BoolVar(&f.exclusive, "exclusive-hosts", false, "wait for other runs with this flag that execute on the same hosts")
-	fs.BoolVarP(&f.follow, "follow", "f", false, "follow the run to its end (default on a terminal)")
-	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of progress")
+	fs.StringArrayVar(&f.set, "set", nil, "k=v or k:=JSON, a member of the request that has no flag (repeatable)")
+	fs.StringVar(&f.key, "idempotency-key", "", keyHelp)
+	f.following.register(c)
+	// Older names of flags remain.
+	c.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		switch name {
+		case "project-id", "credential-id":
+			name = strings.TrimSuffix(name, "-id")
+		}
+		return pflag.NormalizedName(name)
+	})
+	_ = fs.MarkHidden("inventory-id")
+}
+
+const keyHelp = "key of this request: a second one with it within 24 hours returns the same run"
+
+// isPath tells a path on the executing machine from the name of a stored inventory. Ansible's list of hosts is a path.
+func isPath(inventory string) bool {
+	switch path.Ext(inventory) {
+	case ".ini", ".yml", ".yaml", ".json", ".toml", ".cfg", ".txt", ".py", ".sh":
+		return true
+	}
+	return strings.ContainsAny(inventory, "/,")
+}
+
+// resolve replaces the names of objects by their ids.
+func (f *runFlags) resolve(ctx context.Context, c *client, body map[string]any) (err error) {
+	stored := f.inventoryID
+	if f.inventory != "" && !isPath(f.inventory) {
+		stored = f.inventory
+		delete(body, "inventory")
+	}
+	if stored != "" {
+		if body["inventory_id"], err = c.find(ctx, manifest.Inventory, stored); err != nil {
+			if stored == f.inventory {
+				err = fmt.Errorf("%w; for a file on the executing machine write ./%s", err, stored)
+			}
+			return err
+		}
+	}
+	if f.project != "" {
+		if body["project_id"], err = c.find(ctx, manifest.Project, f.project); err != nil {
+			return err
+		}
+	}
+	if len(f.credentials) > 0 {
+		body["credential_ids"], err = c.findAll(ctx, manifest.Credential, f.credentials)
+	}
+	return err
 }
 
 // body makes the request's body; members that are not set are absent.
 func (f *runFlags) body(w environment) (map[string]any, error) {
 	command, err := f.script(w)
-	vars, varsErr := variables(f.extraVars)
+	vars, varsErr := typedPairs("extra-var", f.extraVars)
+	set, setErr := typedPairs("set", f.set)
 	labels, labelsErr := pairs("label", f.labels)
 	env, envErr := pairs("env", f.env)
-	if err := firstError(err, varsErr, labelsErr, envErr); err != nil {
+	if err := firstError(err, varsErr, setErr, labelsErr, envErr); err != nil {
 		return nil, err
 	}
 	b := map[string]any{}
 	put(b, map[string]string{
-		"tool": f.tool, "playbook": f.playbook, "command": command, "inventory": f.inventory, "inventory_id": f.inventoryID,
-		"inventory_query": f.query,
-		"project_id":      f.project, "limit": f.limit, "name": f.name, "change": f.change, "queue": f.queue,
+		"tool": f.tool, "playbook": f.playbook, "command": command, "inventory": f.inventory,
+		"inventory_query": f.query, "limit": f.limit, "name": f.name, "change": f.change, "queue": f.queue,
 	}, func(v string) bool { return v != "" })
 	put(b, map[string]int{
 		"shards": f.shards, "forks": f.forks, "verbosity": f.verbosity, "priority": f.priority,
@@ -85,13 +134,16 @@ func (f *runFlags) body(w environment) (map[string]any, error) {
 	put(b, map[string]bool{"dry_run": f.dryRun, "diff_mode": f.diff, "require_approval": f.hold,
 		"exclusive_hosts": f.exclusive}, func(v bool) bool { return v })
 	put(b, map[string][]string{
-		"tags": f.tags, "skip_tags": f.skipTags, "credential_ids": f.credentials, "fail_on": f.failOn,
+		"tags": f.tags, "skip_tags": f.skipTags, "fail_on": f.failOn,
 		"locks": f.locks,
 	}, func(v []string) bool { return len(v) > 0 })
 	put(b, map[string]map[string]string{"labels": labels, "env": env}, func(v map[string]string) bool {
 		return len(v) > 0
 	})
 	put(b, map[string]map[string]any{"extra_vars": vars}, func(v map[string]any) bool { return len(v) > 0 })
+	for k, v := range set {
+		b[k] = v
+	}
 	return b, nil
 }
 
@@ -113,9 +165,6 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// maxScript bounds a script that is read from a file; the server's own limit on bodies is the same.
-const maxScript = 1 << 20
-
 func (f *runFlags) script(w environment) (string, error) {
 	if f.file == "" {
 		return f.command, nil
@@ -123,23 +172,8 @@ func (f *runFlags) script(w environment) (string, error) {
 	if f.command != "" {
 		return "", usagef("use one of --command and --file, not both")
 	}
-	in := w.in
-	if f.file != "-" {
-		file, err := os.Open(f.file)
-		if err != nil {
-			return "", usageError{err}
-		}
-		defer func() { _ = file.Close() }()
-		in = file
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxScript+1))
-	if err != nil {
-		return "", fmt.Errorf("read the script: %w", err)
-	}
-	if len(raw) > maxScript {
-		return "", usagef("the script is larger than %d bytes", maxScript)
-	}
-	return string(raw), nil
+	raw, err := w.input(f.file)
+	return string(raw), err
 }
 
 func pairs(flag string, list []string) (map[string]string, error) {
@@ -150,26 +184,6 @@ func pairs(flag string, list []string) (map[string]string, error) {
 			return nil, usagef("--%s: expected key=value", flag)
 		}
 		out[k] = v
-	}
-	return out, nil
-}
-
-// variables reads k=v as text and k:=JSON as a value of its own type.
-func variables(list []string) (map[string]any, error) {
-	out := make(map[string]any, len(list))
-	for _, item := range list {
-		k, v, ok := strings.Cut(item, "=")
-		name, typed := strings.CutSuffix(k, ":")
-		switch {
-		case !ok || name == "":
-			return nil, usagef("--extra-var: expected key=value or key:=JSON")
-		case !typed:
-			out[k] = v
-		case !json.Valid([]byte(v)):
-			return nil, usagef("--extra-var %s: the value is not JSON", name)
-		default:
-			out[name] = json.RawMessage(v)
-		}
 	}
 	return out, nil
 }

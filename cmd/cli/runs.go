@@ -19,7 +19,7 @@ import (
 
 const runsExample = `  writ runs --status failed,interrupted --since 1d
   writ runs -q 'host:web1 label:team=web'
-  writ runs run_01m7yhrqq9d6r0e7tgwpwzadbc`
+  writ runs latest -o wide`
 
 type listFlags struct {
 	status      []string
@@ -31,8 +31,9 @@ type listFlags struct {
 func runsCommand(w environment) *cobra.Command {
 	var f listFlags
 	c := &cobra.Command{
-		Use: "runs [ID]", Short: "List runs, newest first, or show one", Example: runsExample,
+		Use: "runs [RUN]", Short: "List runs, newest first, or show one", Example: runsExample,
 		Args: args(cobra.MaximumNArgs(1)),
+		Long: "Lists runs, newest first, or shows all that is known of one.\n" + latestHelp,
 	}
 	c.Flags().StringSliceVar(&f.status, "status", nil, "only runs in these states")
 	c.Flags().StringVar(&f.tool, "tool", "", "only runs of this tool")
@@ -94,7 +95,11 @@ func (f *listFlags) list(ctx context.Context, c *client, out printer) error {
 		_, _ = fmt.Fprintln(out.err, "writ: no runs")
 		return nil
 	}
-	runsTable(s, page.Runs, now)
+	if out.wide {
+		wideTable(s, page.Runs, now)
+	} else {
+		runsTable(s, page.Runs, now)
+	}
 	if page.More {
 		of := strconv.Itoa(page.Total)
 		if page.Capped {
@@ -180,7 +185,11 @@ func age(d time.Duration) string {
 	}
 }
 
-func showRun(ctx context.Context, c *client, id string, out printer) error {
+func showRun(ctx context.Context, c *client, name string, out printer) error {
+	id, err := c.runID(ctx, name)
+	if err != nil {
+		return err
+	}
 	var r record
 	if err := c.call(ctx, http.MethodGet, runPath(id, ""), nil, &r); err != nil {
 		return err
@@ -189,7 +198,7 @@ func showRun(ctx context.Context, c *client, id string, out printer) error {
 		return out.document(r)
 	}
 	s := newScreen(out.environment)
-	r.describe(s)
+	r.describe(ctx, s, &namer{c: c, names: map[string]string{}}, out.wide)
 	if r.Kind == "split" {
 		c.partsEnd(ctx, s, id)
 	}
@@ -200,6 +209,9 @@ func showRun(ctx context.Context, c *client, id string, out printer) error {
 		_, _ = fmt.Fprintf(s.w, "%s %s\n", s.paint("changed", "warning:"), oneLine(x.Message, 400))
 	}
 	_, _ = fmt.Fprintln(s.w, r.ending(s))
+	for i, command := range r.next() {
+		_, _ = fmt.Fprintf(s.w, "%s  %s\n", s.paint("dim", []string{"next", "    "}[min(i, 1)]), command)
+	}
 	return nil
 }
 
@@ -211,7 +223,11 @@ func printWhy(ctx context.Context, s screen, c *client, id string) {
 	if c.call(ctx, http.MethodGet, runPath(id, "/why"), nil, &why) != nil {
 		return
 	}
-	for _, x := range why.Reasons {
+	printReasons(s, why.Reasons)
+}
+
+func printReasons(s screen, reasons []runs.Reason) {
+	for _, x := range reasons {
 		s.paragraph("  ", x.Text)
 		s.paragraph("  ", x.Next)
 	}

@@ -46,6 +46,7 @@ func serveCommand(w environment) *cobra.Command {
 		},
 	}
 	f.register(c.Flags())
+	sections(c, serveSections())
 	return c
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -46,6 +47,8 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 		"PEM `file` of certificates of the trusted time-stamping authorities")
 	fs.StringArrayVar(&f.auditWitnesses, "audit-witness-key", nil,
 		"verifier key `VKEY` of a trusted witness (repeatable)")
+	fs.StringVar(&f.AdminPasswordFile, "admin-password-file", "",
+		"`file` with the password that the account admin gets at the first start")
 	fs.StringVar(&f.LicenseFile, "license", "", "licence `file`; without one the install is of the tier community")
 	fs.StringVar(&f.PolicyFile, "policy-file", "", "`file` that is the only source of policies (default the database)")
 	fs.StringArrayVar(&f.VolatileFacts, "volatile-facts", nil,
@@ -77,17 +80,21 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 func (f *serveFlags) settings(w environment) (compose.Settings, error) {
 	s := f.Settings
 	s.PublicURL, s.Announce, s.SigningKey = strings.TrimRight(s.PublicURL, "/"), w.out, secret.Text(w.env(signingKeyEnv))
+	var errs []error
 	for _, step := range []func() error{
 		func() error { return f.executorFlags.complete(&s.Executor, w) },
 		func() error { return f.installFlags.complete(&s.Install, w) },
 		func() (err error) { s.TrustedProxies, err = prefixes("trusted-proxies", f.trustedProxies); return err },
 		func() (err error) { s.AuditOutsiders, err = believed(f.auditTSARoots, f.auditWitnesses); return err },
 		func() error { return errors.Join(f.signIn.complete(&s, w), f.notify.complete(&s.Notify, w)) },
-		s.Validate,
 	} {
-		if err := step(); err != nil {
-			return compose.Settings{}, usageError{err}
-		}
+		errs = append(errs, step())
+	}
+	if s.Log == nil { // log-level or log-format is at fault
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := errors.Join(append(errs, s.Validate())...); err != nil {
+		return compose.Settings{}, usageError{err}
 	}
 	return s, nil
 }

@@ -9,11 +9,14 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/writ-automation/writ/platform/background"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Limits of following a run.
@@ -23,6 +26,8 @@ const (
 	maxAttempts  = 30               // without a single event between them
 	firstBackoff = 200 * time.Millisecond
 	lastBackoff  = 5 * time.Second
+	firstReason  = 500 * time.Millisecond // that a run waits before the reason is printed
+	lastReason   = 10 * time.Second
 )
 
 // watcher receives the events of a run, in order and once.
@@ -32,6 +37,8 @@ type watcher interface {
 	log(text string) error
 	// lost is called once when the connection breaks, and with nil when it is restored.
 	lost(err error)
+	// waits is called with why a run waits or is held, when it has done so for a moment, and then with what is new.
+	waits(reasons []runs.Reason)
 }
 
 // follower follows one run over reconnects.
@@ -46,6 +53,8 @@ type follower struct {
 	known     bool // ever
 	broken    bool
 	ended     bool
+
+	mu sync.Mutex // over the watcher and the last record
 }
 
 // errBroken is a stream that ended before its run.
@@ -55,13 +64,22 @@ var errBroken = errors.New("the stream was interrupted")
 // reconnects after a broken connection or a restart of the server. It returns permanent errors, such as a bad token,
 // and the error of a server that did not answer the first time.
 func (c *client) follow(ctx context.Context, id string, to watcher) (record, error) {
-	f := &follower{c: c, id: id, to: to}
+	return (&follower{c: c, id: id, to: to}).follow(ctx)
+}
+
+func (f *follower) follow(ctx context.Context) (record, error) {
+	explaining, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { f.explain(explaining) })
+	defer wg.Wait()
+	defer stop()
 	backoff := firstBackoff
 	for attempt := 1; ; attempt++ {
 		err := f.once(ctx)
 		switch {
 		case f.ended:
-			return f.last, f.refresh(ctx)
+			err := f.refresh(ctx)
+			return f.last, err
 		case ctx.Err() != nil:
 			return f.last, ctx.Err()
 		case f.received:
@@ -72,13 +90,52 @@ func (c *client) follow(ctx context.Context, id string, to watcher) (record, err
 		}
 		if !f.broken {
 			f.broken = true
-			to.lost(err)
+			f.tell(func() { f.to.lost(err) })
 		}
 		if !background.Wait(ctx, backoff) {
 			return f.last, ctx.Err()
 		}
 		backoff = min(2*backoff, lastBackoff)
 	}
+}
+
+// tell calls the watcher, one call at a time.
+func (f *follower) tell(call func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	call()
+}
+
+// explain reports why the run waits. No stream tells that, so it asks, less and less often while nothing changes.
+func (f *follower) explain(ctx context.Context) {
+	var printed []runs.Reason
+	for pause := firstReason; background.Wait(ctx, pause); {
+		if !f.waiting() {
+			printed, pause = nil, firstReason
+			continue
+		}
+		var why struct {
+			Reasons []runs.Reason `json:"reasons"`
+		}
+		pause = min(2*pause, lastReason)
+		if f.c.call(ctx, http.MethodGet, runPath(f.id, "/why"), nil, &why) != nil {
+			continue
+		}
+		fresh := slices.DeleteFunc(slices.Clone(why.Reasons), func(r runs.Reason) bool {
+			return slices.ContainsFunc(printed, func(t runs.Reason) bool { return t.Text == r.Text && t.Next == r.Next })
+		})
+		if printed = why.Reasons; len(fresh) > 0 && f.waiting() {
+			pause = firstReason
+			f.tell(func() { f.to.waits(fresh) })
+		}
+	}
+}
+
+// waiting reports whether the run waits or is held, as far as it is known.
+func (f *follower) waiting() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last.Status == string(runs.Pending) || f.last.held()
 }
 
 // retryable reports whether trying again may help.
@@ -93,10 +150,14 @@ func (f *follower) retryable(err error) bool {
 // refresh reads the record after the end, when the counts are complete. If the server is gone, the last reported record
 // is used.
 func (f *follower) refresh(ctx context.Context) error {
-	err := f.c.call(ctx, http.MethodGet, runPath(f.id, ""), nil, &f.last)
+	var r record
+	err := f.c.call(ctx, http.MethodGet, runPath(f.id, ""), nil, &r)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if err != nil && f.last.ended() {
 		return nil
 	}
+	f.last = r
 	return err
 }
 
@@ -150,6 +211,8 @@ func (f *follower) read(body io.Reader, alive func()) error {
 
 func (f *follower) dispatch(kind, data string) error {
 	f.received, f.known = true, true
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.broken {
 		f.broken = false
 		f.to.lost(nil)

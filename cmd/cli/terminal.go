@@ -14,7 +14,8 @@ type screen struct {
 	w       io.Writer
 	tty     bool
 	colour  bool
-	columns int // of COLUMNS; the width of a terminal takes precedence
+	bare    bool // --no-color or NO_COLOR: logs lose their colours, too
+	columns int  // of COLUMNS; the width of a terminal takes precedence
 }
 
 func newScreen(w environment) screen {
@@ -22,7 +23,8 @@ func newScreen(w environment) screen {
 	if f, ok := w.out.(*os.File); ok {
 		s.tty = term.IsTerminal(int(f.Fd())) //nolint:gosec // file descriptors are small
 	}
-	s.colour = s.tty && (w.plain == nil || !*w.plain) && w.env("NO_COLOR") == "" && w.env("TERM") != "dumb"
+	s.bare = w.plain != nil && *w.plain || w.env("NO_COLOR") != ""
+	s.colour = s.tty && !s.bare && w.env("TERM") != "dumb"
 	return s
 }
 
@@ -107,7 +109,7 @@ func oneLine(s string, limit int) string {
 }
 
 // logWriter passes a run's output on. On a terminal, colours stay and every other control sequence is shown as an
-// escape. Elsewhere no byte is changed.
+// escape. Elsewhere no byte is changed, unless colours are refused: then their sequences are removed.
 type logWriter struct {
 	screen
 	held string // the beginning of a sequence that continues in the next piece
@@ -117,9 +119,13 @@ type logWriter struct {
 const maxSequence = 32
 
 func (l *logWriter) write(text string) error {
-	if !l.tty {
+	if !l.tty && !l.bare {
 		_, err := io.WriteString(l.w, text)
 		return err
+	}
+	shown, escape := visible, `\x1b`
+	if !l.tty {
+		shown, escape = func(s string) string { return s }, "\x1b"
 	}
 	text = l.held + text
 	l.held = ""
@@ -127,10 +133,10 @@ func (l *logWriter) write(text string) error {
 	for text != "" {
 		i := strings.IndexByte(text, 0x1b)
 		if i < 0 {
-			b.WriteString(visible(text))
+			b.WriteString(shown(text))
 			break
 		}
-		b.WriteString(visible(text[:i]))
+		b.WriteString(shown(text[:i]))
 		text = text[i:]
 		n, whole := colourSequence(text)
 		if !whole && len(text) < maxSequence {
@@ -144,7 +150,7 @@ func (l *logWriter) write(text string) error {
 			text = text[n:]
 			continue
 		}
-		b.WriteString(`\x1b`)
+		b.WriteString(escape)
 		text = text[1:]
 	}
 	_, err := io.WriteString(l.w, b.String())

@@ -22,16 +22,21 @@ import (
 )
 
 func tokenCommand(w environment) *cobra.Command {
-	return group("token", "Create, list and revoke bearer tokens, directly on the database", tokenNewCommand(w),
-		tokenListCommand(w), tokenRevokeCommand(w))
+	c := group("token", "Create, list and revoke bearer tokens", tokenNewCommand(w), tokenListCommand(w),
+		tokenRevokeCommand(w), tokenResetCommand(w))
+	c.Long = overDatabase
+	return c
 }
+
+const overDatabase = `The commands speak to the server. With --db or --config they work on its database instead, on its
+machine: they need no sign-in then, and a running server sees their changes at once.`
 
 // database selects the database of a command: the one that serve would open with the same sources.
 type database struct{ config, url string }
 
 func (d *database) register(c *cobra.Command) {
-	c.Flags().StringVar(&d.url, "db", "", "database (default as for serve)")
-	c.Flags().StringVar(&d.config, "config", "", "the server's YAML `file`")
+	c.Flags().StringVar(&d.url, "db", "", "work on this `database` instead of a server (as --db of serve)")
+	c.Flags().StringVar(&d.config, "config", "", "work on the database of this configuration `file` of serve")
 }
 
 // serveSettings returns the flags that serve would have with the same sources.
@@ -72,6 +77,7 @@ type tokenView struct {
 	Kind       identity.TokenKind `json:"kind"`
 	Name       string             `json:"name"`
 	UserID     string             `json:"user_id"`
+	Username   string             `json:"username"`
 	CreatedAt  time.Time          `json:"created_at"`
 	CreatedBy  string             `json:"created_by"`
 	ExpiresAt  time.Time          `json:"expires_at,omitzero"`
@@ -92,24 +98,32 @@ func tokenNewCommand(w environment) *cobra.Command {
 	var n identity.NewToken
 	var owner string
 	var scopes []string
-	c := &cobra.Command{Use: "new", Short: "Create a token and print it once", Args: args(cobra.NoArgs)}
+	c := &cobra.Command{
+		Use: "new", Short: "Create a token and print it once", Args: args(cobra.NoArgs),
+		Example: "  writ token new --name ci --expires 90d --scope launch\n  writ token new --user ada --db writ.db",
+	}
 	c.Flags().StringVar(&n.Name, "name", "", "purpose of the token")
-	c.Flags().StringVar(&owner, "user", "admin", "account that the token authenticates")
+	c.Flags().StringVar(&owner, "user", "", "account that the token authenticates (default: yours; with --db admin)")
 	config.DaysVar(c.Flags(), &n.TTL, "expires", 0, "how long the token is valid; 0 is without end")
 	c.Flags().StringSliceVar(&scopes, "scope", nil,
 		"what the token allows: read, launch, operate, admin (repeatable; default: what the role allows)")
 	c.Flags().StringSliceVar(&n.Networks, "network", nil,
 		"`CIDR` from which the token is valid (repeatable; default: everywhere)")
-	return accountsCommand(w, c, func(ctx context.Context, a *compose.Accounts, _ []string, out printer) error {
-		u, err := a.Accounts.ByName(ctx, owner)
-		if err != nil {
-			return fmt.Errorf("the account %q: %w", owner, err)
+	return accountsCommand(w, c, func(ctx context.Context, d directory, _ []string, out printer) error {
+		if owner == "" && !d.remote {
+			owner = "admin"
 		}
-		n.UserID = u.ID
+		if owner != "" {
+			u, err := d.accounts.ByName(ctx, owner)
+			if err != nil {
+				return fmt.Errorf("the account %q: %w", owner, err)
+			}
+			n.UserID = u.ID
+		}
 		for _, s := range scopes {
 			n.Scopes = append(n.Scopes, identity.Scope(s))
 		}
-		t, secret, err := a.Tokens.Mint(ctx, n)
+		t, secret, err := d.tokens.Mint(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -120,15 +134,15 @@ func tokenNewCommand(w environment) *cobra.Command {
 func tokenListCommand(w environment) *cobra.Command {
 	return accountsCommand(w, &cobra.Command{
 		Use: "list", Short: "List tokens, without their secrets", Args: args(cobra.NoArgs),
-	}, func(ctx context.Context, a *compose.Accounts, _ []string, out printer) error {
-		list, err := everyRow(ctx, a.Tokens.List)
+	}, func(ctx context.Context, d directory, _ []string, out printer) error {
+		list, err := everyRow(ctx, d.tokens.List)
 		if err != nil {
 			return err
 		}
 		if out.json {
 			return printTokensJSON(out, list)
 		}
-		return printTokens(w, list)
+		return printTokens(out, list)
 	})
 }
 
@@ -140,12 +154,13 @@ func printTokensJSON(out printer, list []identity.Token) error {
 	return out.document(map[string]any{"tokens": views, "count": len(views)})
 }
 
-func printTokens(w environment, list []identity.Token) error {
-	tw := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+func printTokens(out printer, list []identity.Token) error {
+	tw := tabwriter.NewWriter(out.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tw, "ID\tKIND\tNAME\tUSER\tCREATED\tEXPIRES\tLAST USED\tSCOPES\tNETWORKS")
 	for _, t := range list {
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Kind, oneLine(t.Name, 40), t.UserID,
-			instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt), limits(t.Scopes), limits(t.Networks))
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Kind, oneLine(t.Name, 40),
+			oneLine(t.Username, 64), instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt),
+			limits(t.Scopes), limits(t.Networks))
 	}
 	return tw.Flush()
 }
@@ -166,10 +181,17 @@ func instant(t time.Time) string {
 }
 
 func tokenRevokeCommand(w environment) *cobra.Command {
-	return accountsCommand(w, &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a token everywhere at once", Args: args(cobra.ExactArgs(1)),
-	}, func(ctx context.Context, acc *compose.Accounts, a []string, out printer) error {
-		if err := acc.Tokens.Revoke(ctx, a[0]); err != nil {
+	var confirm confirmFlag
+	c := &cobra.Command{
+		Use: "revoke ID", Short: "Revoke a token everywhere at once",
+		Args: args(cobra.ExactArgs(1)),
+	}
+	confirm.register(c)
+	return accountsCommand(w, c, func(ctx context.Context, d directory, a []string, out printer) error {
+		if err := confirm.ask(out, "revoke token "+a[0]); err != nil {
+			return err
+		}
+		if err := d.tokens.Revoke(ctx, a[0]); err != nil {
 			return err
 		}
 		return out.print(map[string]any{"id": a[0], "revoked": true}, "revoked %s", plainText(a[0]))

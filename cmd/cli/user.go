@@ -9,14 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 )
 
 func userCommand(w environment) *cobra.Command {
-	return group("user", "Create, list, change and delete accounts, directly on the database", userNewCommand(w),
-		userListCommand(w), userSetCommand(w), userDeleteCommand(w))
+	c := group("user", "Create, list, change and delete accounts", userNewCommand(w), userListCommand(w),
+		userSetCommand(w), userDeleteCommand(w))
+	c.Long = overDatabase
+	return c
 }
 
 // userView is an account for --json. Only the API shows profiles, since it authenticates the caller.
@@ -58,12 +59,12 @@ func userNewCommand(w environment) *cobra.Command {
 	}
 	c.Flags().StringVar(&role, "role", string(identity.Viewer), "viewer, operator or admin")
 	secret.register(c)
-	return accountsCommand(w, c, func(ctx context.Context, acc *compose.Accounts, a []string, out printer) error {
+	return accountsCommand(w, c, func(ctx context.Context, d directory, a []string, out printer) error {
 		n := identity.NewAccount{Username: a[0], Role: identity.Role(role)}
 		if password != nil {
 			n.Password = *password
 		}
-		made, err := acc.Accounts.Create(ctx, n)
+		made, err := d.accounts.Create(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -74,8 +75,8 @@ func userNewCommand(w environment) *cobra.Command {
 func userListCommand(w environment) *cobra.Command {
 	return accountsCommand(w, &cobra.Command{
 		Use: "list", Short: "List accounts", Args: args(cobra.NoArgs),
-	}, func(ctx context.Context, acc *compose.Accounts, _ []string, out printer) error {
-		list, err := everyRow(ctx, acc.Accounts.List)
+	}, func(ctx context.Context, d directory, _ []string, out printer) error {
+		list, err := everyRow(ctx, d.accounts.List)
 		if err != nil {
 			return err
 		}
@@ -156,13 +157,13 @@ func userSetCommand(w environment) *cobra.Command {
 	c.Flags().StringVar(&rename, "username", "", "new name")
 	link.register(c)
 	secret.register(c)
-	return accountsCommand(w, c, func(ctx context.Context, acc *compose.Accounts, a []string, out printer) error {
-		was, err := acc.Accounts.ByName(ctx, a[0])
+	return accountsCommand(w, c, func(ctx context.Context, d directory, a []string, out printer) error {
+		was, err := d.accounts.ByName(ctx, a[0])
 		if err != nil {
 			return err
 		}
 		change.Profile = was.Profile
-		now, err := acc.Accounts.Update(ctx, was.ID, was.Revision, change)
+		now, err := d.accounts.Update(ctx, was.ID, was.Revision, change)
 		if err != nil {
 			return err
 		}
@@ -207,14 +208,20 @@ func (f *linkFlags) read(c *cobra.Command) (*[]identity.Link, error) {
 }
 
 func userDeleteCommand(w environment) *cobra.Command {
-	return accountsCommand(w, &cobra.Command{
+	var confirm confirmFlag
+	c := &cobra.Command{
 		Use: "delete USERNAME", Short: "Delete an account; its tokens stop working at once", Args: args(cobra.ExactArgs(1)),
-	}, func(ctx context.Context, acc *compose.Accounts, a []string, out printer) error {
-		was, err := acc.Accounts.ByName(ctx, a[0])
+	}
+	confirm.register(c)
+	return accountsCommand(w, c, func(ctx context.Context, d directory, a []string, out printer) error {
+		if err := confirm.ask(out, "delete account "+a[0]); err != nil {
+			return err
+		}
+		was, err := d.accounts.ByName(ctx, a[0])
 		if err != nil {
 			return err
 		}
-		if err := acc.Accounts.Delete(ctx, was.ID, 0); err != nil {
+		if err := d.accounts.Delete(ctx, was.ID, 0); err != nil {
 			return err
 		}
 		return out.print(map[string]any{"id": was.ID, "username": was.Username, "deleted": true}, "deleted %s (%s)",

@@ -24,6 +24,5 @@ func workerCommand(w environment) *cobra.Command {
 		},
 	}
 	f.register(c.Flags())
-	c.AddCommand(workerTokenCommand(w))
 	return c
 }

@@ -23,6 +23,8 @@ type dataDir struct {
 	lock *os.File
 	// scratch is a directory elsewhere that was made for it; empty if there is none.
 	scratch string
+	// made lists what this process made for it: directories, then files. A start that fails removes them.
+	made []string
 }
 
 const (
@@ -41,30 +43,82 @@ const (
 
 // openDataDir creates the directory if it is missing, with access for this user only, and locks it.
 func openDataDir(root string) (*dataDir, error) {
-	if err := os.MkdirAll(root, 0o700); err != nil {
-		return nil, fmt.Errorf("data-dir: %w", err)
+	d := &dataDir{root: root, made: missing(root)}
+	err := os.MkdirAll(root, 0o700)
+	if err == nil {
+		err = d.shut()
 	}
-	info, err := os.Stat(root)
+	if err == nil {
+		d.note(lockFile)
+		d.lock, err = os.OpenFile(d.path(lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("data-dir: %w", err)
+		d.undo()
+		return nil, fmt.Errorf("data-dir: %w; name a directory that this user can write", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(root, 0o700); err != nil { //nolint:gosec // a directory needs its search bit
-			return nil, fmt.Errorf("data-dir: others may read %s: %w", root, err)
-		}
+	err = lockSoon(d.lock)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		err = fmt.Errorf("data-dir: another writ process uses %s; stop it or name another directory", root)
+	case err != nil:
+		err = fmt.Errorf("data-dir: lock %s: %w", root, err)
+	case !d.holds():
+		err = fmt.Errorf("data-dir: another writ process removed %s; start again", root)
+	default:
+		return d, nil
 	}
-	f, err := os.OpenFile(filepath.Join(root, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("data-dir: %w", err)
+	return nil, errors.Join(err, d.lock.Close())
+}
+
+// shut closes the directory to other users.
+func (d *dataDir) shut() error {
+	info, err := os.Stat(d.root)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
 	}
-	if err := lockSoon(f); err != nil {
-		_ = f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("data-dir: another writ process uses %s; stop it or name another directory", root)
-		}
-		return nil, fmt.Errorf("data-dir: lock %s: %w", root, err)
+	return os.Chmod(d.root, 0o700) //nolint:gosec // a directory needs its search bit
+}
+
+// holds reports whether the locked file is still the one in the directory: a start that failed may have removed it.
+func (d *dataDir) holds() bool {
+	held, err := d.lock.Stat()
+	there, errThere := os.Stat(d.path(lockFile))
+	return err == nil && errThere == nil && os.SameFile(held, there)
+}
+
+// missing lists a path and those of its parents that do not exist, the outermost first.
+func missing(path string) []string {
+	var list []string
+	for ; !present(path); path = filepath.Dir(path) {
+		list = append([]string{path}, list...)
 	}
-	return &dataDir{root: root, lock: f}, nil
+	return list
+}
+
+func present(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}
+
+// note lists a file that this process is about to make.
+func (d *dataDir) note(name string) {
+	if !present(d.path(name)) {
+		d.made = append(d.made, d.path(name))
+	}
+}
+
+// keep ends the time in which a start that fails removes what it made.
+func (d *dataDir) keep() { d.made = nil }
+
+// undo removes what this process made, while it holds the lock: a start that fails leaves nothing behind.
+func (d *dataDir) undo() {
+	if slices.Contains(d.made, d.root) {
+		_ = os.RemoveAll(d.root)
+	}
+	for _, path := range slices.Backward(d.made) {
+		_ = os.Remove(path)
+	}
+	d.tidy()
 }
 
 // lockSoon locks a file that nobody else holds for long.
@@ -121,6 +175,7 @@ func (d *dataDir) worker(name string) (string, error) {
 	id := strings.TrimSpace(string(raw))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		d.note(workerFile)
 		id = ids.New(clock.New()).New(portids.Worker)
 		err = writeDurably(d.path(workerFile), id+"\n")
 	case err == nil && !portids.Valid(portids.Worker, id):

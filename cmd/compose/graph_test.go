@@ -11,6 +11,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/platform/httpserver"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -100,6 +101,7 @@ type identityPorts struct {
 	Self       identity.Self
 	Federation identity.Federation
 	Beginnings identity.SignInLimiter
+	Programs   identity.ProgramSignIn
 	Teams      identity.Teams
 	Orgs       identity.Orgs
 	Grants     identity.Grants
@@ -141,11 +143,12 @@ func TestServerGraph(t *testing.T) {
 					defer func() { _ = dir.close() }()
 					s := sampleSettings(t)
 					s.DB, s.Events, s.Open = address, url, open
-					options, err := serverOptions(&s, dir, func(error) {})
+					options, err := serverOptions(&s, dir, httpserver.New(httpserver.Config{}, s.Log), func(error) {})
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := fx.ValidateApp(base(&s.Executor, dir), options, fx.Invoke(func(everyPort, *listener) {})); err != nil {
+					all := fx.Invoke(func(everyPort, *httpserver.Server) {})
+					if err := fx.ValidateApp(base(&s.Executor, dir), options, all); err != nil {
 						t.Error(err)
 					}
 				})

@@ -73,7 +73,7 @@ type sensitive []string
 
 // sensitive lists what a server has.
 func (s *Settings) sensitive() sensitive {
-	return append(s.Install.sensitive(), s.TLSKey, s.SigningKeyFile, s.ConfigFile, s.PolicyFile)
+	return append(s.Install.sensitive(), s.TLSKey, s.SigningKeyFile, s.AdminPasswordFile, s.ConfigFile, s.PolicyFile)
 }
 
 func (s *WorkerSettings) sensitive() sensitive {
@@ -212,7 +212,7 @@ func (x *Executor) enforce(
 	if x.Executors == 0 {
 		return nil
 	}
-	attrs := []any{"level", string(s.Level), "landlock_abi", s.LandlockABI}
+	attrs := []any{"boundary", string(s.Level), "landlock_abi", s.LandlockABI}
 	if s.Accounts != (boundary.Range{}) {
 		attrs = append(attrs, "accounts", s.Accounts.String())
 	}

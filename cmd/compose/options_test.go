@@ -12,6 +12,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/outbox"
+	"github.com/writ-automation/writ/platform/httpserver"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/identity"
@@ -28,7 +29,12 @@ func assembled(t *testing.T, invoke any, options ...Option) error {
 	t.Cleanup(func() { _ = dir.close() })
 	s := sampleSettings(t)
 	s.Options, s.OIDC, s.SAML = options, OIDC{}, SAML{}
-	list, err := serverOptions(&s, dir, func(error) {})
+	front := httpserver.New(httpserver.Config{Addr: s.Addr}, s.Log)
+	if err := front.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = front.Close() })
+	list, err := serverOptions(&s, dir, front, func(error) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,17 +37,23 @@ func assemble(
 	p := &process{dir: dir, failed: make(chan error, 1)}
 	list, err := options(dir, p.fail)
 	if err != nil {
-		return nil, errors.Join(err, dir.close())
+		return nil, p.abandon(err)
 	}
 	replaced, _, err := x.replacements()
 	if err != nil {
-		return nil, errors.Join(err, dir.close())
+		return nil, p.abandon(err)
 	}
 	p.app = fx.New(base(x, dir), list, replaced, fx.Options(more...))
 	if err := p.app.Err(); err != nil {
-		return nil, errors.Join(rootCause(err), dir.close())
+		return nil, p.abandon(rootCause(err))
 	}
 	return p, nil
+}
+
+// abandon ends a start that failed, and returns why.
+func (p *process) abandon(err error) error {
+	p.dir.undo()
+	return errors.Join(err, p.dir.close())
 }
 
 // base lists the parts that every process has.
@@ -59,7 +65,7 @@ func base(x *Executor, dir *dataDir) fx.Option {
 // Start brings everything up in order.
 func (p *process) Start(ctx context.Context) error {
 	if err := p.app.Start(ctx); err != nil {
-		return errors.Join(err, p.dir.close())
+		return p.abandon(err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	runsmodule "github.com/writ-automation/writ/modules/runs"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/platform/httpserver"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/execution/executiontest"
 	"github.com/writ-automation/writ/ports/runs"
@@ -57,18 +58,19 @@ func relayFixture(t *testing.T, engine string) executiontest.Fixture {
 	s := sampleSettings(t)
 	s.OIDC, s.SAML, s.Open, s.Executors, s.WorkerToken = OIDC{}, SAML{}, true, 0, sampleToken
 	s.DB = dbtest.Fresh(t, db.Engine(engine), migrations.FS)
-	var l *listener
+	front := httpserver.New(httpserver.Config{Addr: s.Addr}, s.Log)
+	if err := front.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	var b behind
 	p, err := assemble(&s.Executor, t.TempDir(), func(dir *dataDir, fail failure) (fx.Option, error) {
-		return serverOptions(&s, dir, fail)
+		return serverOptions(&s, dir, front, fail)
 	},
-		fx.Replace(runsmodule.Config{SweepEvery: 20 * time.Millisecond}), fx.Populate(&l), fx.Invoke(func(in behind) {
-			b = in
-		}))
+		fx.Replace(runsmodule.Config{SweepEvery: 20 * time.Millisecond}), fx.Invoke(func(in behind) { b = in }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := started{Server: &Server{process: p, addr: l.address}}
+	srv := started{Server: &Server{process: p, front: front}}
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package compose
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -19,17 +21,19 @@ import (
 	"github.com/writ-automation/writ/modules/identity"
 	"github.com/writ-automation/writ/modules/runs"
 	"github.com/writ-automation/writ/modules/system"
+	"github.com/writ-automation/writ/platform/httpserver"
 	portidentity "github.com/writ-automation/writ/ports/identity"
 )
 
 // Server is the serve process, assembled. It is started once.
 type Server struct {
 	*process
-	addr func() string
+	front *httpserver.Server
 }
 
-// NewServer locks the data directory, opens the database and assembles everything; nothing runs yet. The errors name
-// the flag at fault, if any. After the start, the address is served.
+// NewServer proves the settings, locks the data directory, takes the address, opens the database and assembles
+// everything; nothing runs yet. The errors name the flag at fault, if any, and then nothing new is left on the disk.
+// After the start, the address is served.
 func NewServer(s Settings) (*Server, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -38,23 +42,37 @@ func NewServer(s Settings) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	var l *listener
-	p, err := assemble(&s.Executor, root, func(dir *dataDir, fail failure) (fx.Option, error) {
-		return serverOptions(&s, dir, fail)
-	}, fx.Populate(&l))
-	if err != nil {
+	if err := s.proveFiles(root); err != nil {
 		return nil, err
 	}
-	return &Server{process: p, addr: l.address}, nil
+	front := httpserver.New(httpserver.Config{Addr: s.Addr, TLSCert: s.TLSCert, TLSKey: s.TLSKey}, s.Log)
+	p, err := assemble(&s.Executor, root, func(dir *dataDir, fail failure) (fx.Option, error) {
+		if err := front.Open(context.Background()); err != nil {
+			return nil, err
+		}
+		return serverOptions(&s, dir, front, fail)
+	})
+	if err != nil {
+		return nil, errors.Join(err, front.Close())
+	}
+	return &Server{process: p, front: front}, nil
+}
+
+// Start brings everything up in order.
+func (s *Server) Start(ctx context.Context) error {
+	if err := s.process.Start(ctx); err != nil {
+		return errors.Join(err, s.front.Close())
+	}
+	return nil
 }
 
 // Addr returns the address that is listened on, for a port that the kernel chose.
-func (s *Server) Addr() string { return s.addr() }
+func (s *Server) Addr() string { return s.front.Addr().String() }
 
-// serverOptions lists the parts of a server. The stages at the end start in their order and stop in the reverse order:
-// the schema and the first account, the bus and the relay, the contexts' own background work, the executor with its
-// recovery, and last the listener.
-func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
+// serverOptions lists the parts of a server. What may fail on this machine is assembled first. The stages at the end
+// start in their order and stop in the reverse order: the schema, the bus and the relay, the contexts' own background
+// work, the executor with its recovery, and last the first account and the listener.
+func serverOptions(s *Settings, dir *dataDir, front *httpserver.Server, fail failure) (fx.Option, error) {
 	store, bus, err := s.chosen()
 	if err != nil {
 		return nil, err
@@ -65,14 +83,14 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 	}
 	executing.Relay = execution.RelayConfig{Queues: s.WorkerQueues, ScratchDir: dir.path("relay")}
 	return fx.Options(
-		fx.Supply(s, &s.Install, s.sensitive()),
+		fx.Supply(s, &s.Install, s.sensitive(), front), proveParts(),
 		platform(),
 		store, passwords(), authorizer(s.StrictGrants), tools(),
 		fx.Supply(s.identityConfig(), s.runsConfig(), executing, s.surfaceConfig(), s.Info,
 			s.auditConfig(dir.root)),
 		fx.Provide(s.licenseSource),
 		auditmodule.Module, identity.Module, system.Module,
-		fx.Module("first", fx.Invoke(migrate, openTrail, openVault, firstAccount)),
+		fx.Module("first", fx.Invoke(migrate, openTrail, openVault)),
 		sealing(), credentials(s), policies(s), estate(s), notifications(s), launching(s, dir, executing),
 		doctorChecks(s, dir, executing.RunsDir),
 		auditmodule.Upkeep, fx.Module("audience", fx.Provide(newAudience)), observation(),
@@ -80,9 +98,9 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, httprelay.Module,
 		httpsystem.Module, ops.Module,
 		providers(s),
-		fx.Module("connections", fx.Provide(newListener), fx.Invoke(endLast)),
+		fx.Module("connections", fx.Invoke(endLast)),
 		fx.Module("plane", fx.Provide(plane)), execution.Module,
-		fx.Module("address", fx.Supply(fail), fx.Invoke(listenLast)),
+		fx.Module("address", fx.Supply(fail), fx.Provide(newFirst), fx.Invoke(serveLast)),
 	), nil
 }
 
@@ -91,7 +109,8 @@ func (s *Settings) identityConfig() identity.Config {
 	for by, r := range map[portidentity.Protocol]Roles{portidentity.OIDC: s.OIDC.Roles, portidentity.SAML: s.SAML.Roles} {
 		rules[by] = identity.RoleRule{Groups: r.Groups, Default: r.Default}
 	}
-	return identity.Config{Open: s.Open, SessionTTL: s.SessionTTL, Rules: rules, ReadOnly: s.ReadOnly}
+	return identity.Config{Open: s.Open, SessionTTL: s.SessionTTL, Rules: rules, ReadOnly: s.ReadOnly,
+		AdminPassword: s.adminPassword}
 }
 
 // runsConfig keeps everything on a read-only server.
@@ -99,8 +118,12 @@ func (s *Settings) runsConfig() runs.Config {
 	if s.ReadOnly {
 		return runs.Config{LogCap: s.LogCap, ReadOnly: true}
 	}
-	return runs.Config{LogCap: s.LogCap, RetainRuns: s.RetainRuns, RetainEvents: s.RetainEvents,
+	c := runs.Config{LogCap: s.LogCap, RetainRuns: s.RetainRuns, RetainEvents: s.RetainEvents,
 		ApprovalTTL: s.ApprovalTTL}
+	if s.Executors > 0 {
+		c.Serves = queuesOf(execution.Config{Queues: s.Queues})
+	}
+	return c
 }
 
 // executionConfig returns the settings of an executor. Its name is the one in the data directory.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/execution"
+	portidentity "github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/secret"
@@ -101,6 +102,10 @@ type Settings struct {
 	AuditBeat      time.Duration
 	// AuditOutsiders are the trusted time-stamping authorities and witnesses.
 	AuditOutsiders proof.Outsiders
+
+	// AdminPasswordFile has the password of the first account, which a first start makes; empty: it has none.
+	AdminPasswordFile string
+	adminPassword     portidentity.Password // its text
 
 	// LicenseFile is the licence of the install; empty: none.
 	LicenseFile string

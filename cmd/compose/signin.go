@@ -252,17 +252,29 @@ func newOIDC(life fx.Lifecycle, s *Settings, h handshake) (identity.Provider, er
 }
 
 func newSAML(life fx.Lifecycle, s *Settings, h handshake) (identity.Provider, error) {
-	p, err := saml.New(saml.Config{
+	return saml.New(s.samlConfig(), h.Store, h.Recorder, h.Unit, h.Clock, privateNetworks(life), h.Log)
+}
+
+func (s *Settings) samlConfig() saml.Config {
+	return saml.Config{
 		MetadataURL: s.SAML.MetadataURL, MetadataFile: s.SAML.MetadataFile, BaseURL: s.SAML.base(s.public()),
 		CertFile: s.SAML.Cert, KeyFile: s.SAML.Key, UsernameAttr: s.SAML.UsernameAttr, GroupsAttr: s.SAML.attribute(),
-	}, h.Store, h.Recorder, h.Unit, h.Clock, privateNetworks(life), h.Log)
+	}
+}
+
+// checkSAML reads the files of the provider. The error names the flag.
+func (s *Settings) checkSAML() error {
+	if !s.SAML.on() {
+		return nil
+	}
+	err := saml.Check(s.samlConfig())
 	switch {
 	case errors.Is(err, saml.ErrMetadataFile):
-		return nil, fmt.Errorf("saml-idp-metadata-file: %w", err)
+		return fmt.Errorf("saml-idp-metadata-file: %w", err)
 	case err != nil:
-		return nil, err
+		return fmt.Errorf("saml-cert, saml-key: %w", err)
 	}
-	return p, nil
+	return nil
 }
 
 // privateNetworks is a client for addresses that an operator configures, which are often in the private network.

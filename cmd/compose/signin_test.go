@@ -2,16 +2,12 @@ package compose
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"go.uber.org/fx/fxtest"
-
-	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
@@ -205,14 +201,8 @@ func TestMetadataFileAtStart(t *testing.T) {
 		}
 		s := signInSettings()
 		s.SAML.MetadataURL, s.SAML.MetadataFile = "", file
-		p, err := newSAML(fxtest.NewLifecycle(t), &s, handshake{Log: s.Log, Recorder: silent{}})
-		if err == nil || p != nil || !strings.HasPrefix(err.Error(), "saml-idp-metadata-file: ") {
+		if err := s.checkSAML(); err == nil || !strings.HasPrefix(err.Error(), "saml-idp-metadata-file: ") {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
 }
-
-// silent records nothing.
-type silent struct{}
-
-func (silent) Record(context.Context, audit.Entry) error { return nil }

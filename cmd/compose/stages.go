@@ -3,7 +3,6 @@ package compose
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -55,7 +54,8 @@ func openDatabase(life fx.Lifecycle, i *Install, log *slog.Logger) (*db.DB, erro
 	defer cancel()
 	d, err := db.Open(ctx, db.Config{URL: i.DB, Log: log})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("db: %w; check that this is the database of the install, and that it can be reached",
+			oneLine{err})
 	}
 	life.Append(fx.Hook{OnStop: func(context.Context) error { return d.Close() }})
 	return d, nil
@@ -88,6 +88,8 @@ func observation() fx.Option {
 			func(t *telemetry.Telemetry) httpapi.Observer { return t },
 			fx.Annotate((*telemetry.Telemetry).Handler, fx.ResultTags(`name:"metrics"`)),
 			fx.Annotate((*metrics.Ended).Subscription, fx.ResultTags(events.SubscriptionGroup)),
+			fx.Annotate(logEnded, fx.ResultTags(events.SubscriptionGroup)),
+			fx.Annotate(logHeld, fx.ResultTags(events.SubscriptionGroup)),
 		),
 		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background,
 			store runs.Store, w execution.WorkerStore, o identity.ObjectStore, trail audit.Trail, l system.DeadLetterStore,
@@ -128,92 +130,84 @@ func declaredQueues(w execution.WorkerStore, o identity.ObjectStore) metrics.Que
 	}
 }
 
-// migrate brings the schema up to date.
-func migrate(life fx.Lifecycle, d *db.DB) {
+// migrate brings the schema up to date. From then on the install exists, and its data directory is kept.
+func migrate(life fx.Lifecycle, d *db.DB, dir *dataDir) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
 		if err := d.Migrate(ctx, migrations.FS); err != nil {
 			return fmt.Errorf("migrate the database: %w", err)
 		}
+		dir.keep()
 		return nil
 	}})
 }
 
-// firstAccount creates the first account. A first start prints its token; a start in open mode creates none.
-func firstAccount(life fx.Lifecycle, s *Settings, b identity.Bootstrap, t identity.Tokens) {
-	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
-		secret, err := b.EnsureAdmin(ctx, !s.Open)
-		if err != nil {
-			return fmt.Errorf("make the first account: %w", err)
-		}
-		if secret != "" {
-			return announce(s.Announce, secret)
-		}
-		return warnLockedOut(ctx, s, t)
-	}})
+// first is the first account of an install.
+type first struct {
+	s      *Settings
+	admin  identity.Bootstrap
+	tokens identity.Tokens
+}
+
+func newFirst(s *Settings, b identity.Bootstrap, t identity.Tokens) *first {
+	return &first{s: s, admin: b, tokens: t}
+}
+
+// ensure creates the account at a first start and returns its token, which a start in open mode does not make.
+func (f *first) ensure(ctx context.Context) (secret string, err error) {
+	if secret, err = f.admin.EnsureAdmin(ctx, !f.s.Open); err != nil {
+		return "", fmt.Errorf("make the first account: %w", err)
+	}
+	if secret == "" && !f.s.Open {
+		return "", f.warnLockedOut(ctx)
+	}
+	return secret, nil
 }
 
 // announce prints the first token. It is never shown again.
-func announce(w io.Writer, secret string) error {
-	_, err := fmt.Fprintf(w, "Admin token, shown only now: %s\n", secret)
-	if err != nil {
-		return fmt.Errorf("print the admin token; make another with 'writ token new': %w", err)
+func (f *first) announce(secret string) error {
+	if secret == "" {
+		return nil
+	}
+	if _, err := fmt.Fprintf(f.s.Announce, "Admin token, shown only now: %s\n", secret); err != nil {
+		return fmt.Errorf("print the admin token; make another with 'writ token reset-admin --db DATABASE': %w", err)
 	}
 	return nil
 }
 
 // warnLockedOut warns that no account can sign in, for example after a first start in open mode.
-func warnLockedOut(ctx context.Context, s *Settings, t identity.Tokens) error {
-	if s.Open {
-		return nil
-	}
-	_, total, err := t.List(ctx, page.Window{Limit: 1})
+func (f *first) warnLockedOut(ctx context.Context) error {
+	_, total, err := f.tokens.List(ctx, page.Window{Limit: 1})
 	if err != nil {
 		return fmt.Errorf("read the tokens: %w", err)
 	}
 	if total == 0 {
-		s.Log.WarnContext(ctx, "no token exists: make one with 'writ token new'")
+		f.s.Log.WarnContext(ctx, "no token exists: make one with 'writ token reset-admin --db DATABASE' on this machine")
 	}
 	return nil
 }
 
-// listener is the server's listener with its handler.
-type listener struct {
-	server *httpserver.Server
-	router *httpapi.Router
-	log    *slog.Logger
-	open   bool
-}
-
-func newListener(s *Settings, h http.Handler, r *httpapi.Router) *listener {
-	cfg := httpserver.Config{Addr: s.Addr, TLSCert: s.TLSCert, TLSKey: s.TLSKey}
-	return &listener{server: httpserver.New(cfg, h, s.Log), router: r, log: s.Log, open: s.Open}
-}
-
-func (l *listener) address() string {
-	if a := l.server.Addr(); a != nil {
-		return a.String()
-	}
-	return ""
-}
-
 // endLast ends the remaining connections after the executor has drained, so that followers of a run receive its end.
-func endLast(life fx.Lifecycle, l *listener) {
-	life.Append(fx.Hook{OnStop: func(ctx context.Context) error { return l.server.End(ctx) }})
+// The handler and what it needs are assembled before the executor, and so stop after it.
+func endLast(life fx.Lifecycle, front *httpserver.Server, _ http.Handler) {
+	life.Append(fx.Hook{OnStop: func(ctx context.Context) error { return front.End(ctx) }})
 }
 
-// listenLast opens the address after everything else has started, and closes it first.
-func listenLast(life fx.Lifecycle, l *listener, fail failure) {
+// serveLast answers requests after everything else has started, and stops first. The token of a first start is printed
+// after everything that can fail.
+func serveLast(life fx.Lifecycle, s *Settings, front *httpserver.Server, h http.Handler, f *first, fail failure) {
 	started := clock.Start()
 	life.Append(fx.Hook{
 		OnStart: func(ctx context.Context) error {
-			if err := l.server.Listen(ctx, fail); err != nil {
+			secret, err := f.ensure(ctx)
+			if err != nil {
 				return err
 			}
-			l.log.InfoContext(ctx, "ready", "address", l.server.Scheme()+"://"+l.address(), "open", l.open,
+			front.Serve(h, fail)
+			s.Log.InfoContext(ctx, "ready", "address", front.Scheme()+"://"+front.Addr().String(), "open", s.Open,
 				"start_ms", started.Elapsed().Milliseconds())
-			return nil
+			return f.announce(secret)
 		},
-		OnStop: func(context.Context) error { return l.server.Close() },
+		OnStop: func(context.Context) error { return front.Close() },
 	})
 }
 

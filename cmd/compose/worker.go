@@ -7,6 +7,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/modules/execution"
+	portexecution "github.com/writ-automation/writ/ports/execution"
 )
 
 // Worker is a worker process, assembled. It is started once.
@@ -32,6 +33,7 @@ func NewWorker(s WorkerSettings) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.dir.keep()
 	return &Worker{process: p}, nil
 }
 
@@ -45,6 +47,6 @@ func (s *WorkerSettings) options(dir *dataDir) (fx.Option, error) {
 
 // ready describes the worker in one line that scripts can wait for.
 func ready(ctx context.Context, log *slog.Logger, c *execution.Config) {
-	log.InfoContext(ctx, "ready", "name", c.Worker, "kind", string(c.Kind), "queues", queuesOf(*c), "executors",
-		c.Executors)
+	log.InfoContext(ctx, "ready", "name", portexecution.ShownName(c.Worker), "kind", string(c.Kind), "queues",
+		queuesOf(*c), "executors", c.Executors)
 }

@@ -238,7 +238,7 @@ func TestCommandsReachARunningServer(t *testing.T) {
 			t.Fatalf("login: %d %s", a.Status, a.Body)
 		}
 		for _, bad := range [][]string{{"new", "ola"}, {"new", "x", "--role", "root"}, {"set", "nobody", "--role", "viewer"},
-			{"delete", "admin"}} {
+			{"delete", "admin", "--yes"}} {
 			if out, code := writ(t, "", append(append([]string{"user"}, bad...), "--db", s.DB)...); code != 1 ||
 				!strings.HasPrefix(out, "writ: ") {
 				t.Errorf("user %v: %d %s", bad, code, out)
@@ -273,7 +273,7 @@ func TestCommandsReachARunningServer(t *testing.T) {
 			!strings.Contains(out, `"username": "ola"`) || strings.Contains(out, "argon2") {
 			t.Errorf("user list: %d %s", code, out)
 		}
-		if out, code := writ(t, "", "user", "delete", "ola", "--db", s.DB); code != 0 {
+		if out, code := writ(t, "", "user", "delete", "ola", "--yes", "--db", s.DB); code != 0 {
 			t.Errorf("user delete: %d %s", code, out)
 		}
 		if _, a := login(t, s.Client, "ola", password); a.Status != 401 {

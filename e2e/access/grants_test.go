@@ -134,7 +134,10 @@ func TestStrictGrants(t *testing.T) {
 		if rows, total := operator.Runs(""); len(rows) != 0 || total != 0 {
 			t.Errorf("%d runs, total %d", len(rows), total)
 		}
-		want(t, operator.Client, http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "true"}, 404)
+		denied := want(t, operator.Client, http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "true"}, 404)
+		if !strings.Contains(string(denied.Body), "grant the level use on queue:default (writ grant create") {
+			t.Errorf("a run without a queue grant: %s", denied.Body)
+		}
 		id := grant(t, s, "user:"+operator.ID, "queue:default", "use")
 		want(t, operator.Client, http.MethodGet, "/v1/runs/"+r.ID, nil, 200)
 		want(t, operator.Client, http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "true"}, 201)

@@ -229,10 +229,11 @@ func (b *surfer) elsewhere(method, address string, fields url.Values) (action st
 }
 
 // answer begins a sign-in at the server, signs in at the provider if required, and returns the form that the provider's
-// page then posts.
-func (b *surfer) answer() url.Values {
+// page then posts. A query is that of the beginning.
+func (b *surfer) answer(query ...string) url.Values {
 	b.t.Helper()
-	to := want(b.t, b.Client, http.MethodGet, "/auth/saml/login", nil, 302, "Accept", asPage).Header.Get("Location")
+	to := want(b.t, b.Client, http.MethodGet, "/auth/saml/login"+strings.Join(query, ""), nil, 302, "Accept", asPage).
+		Header.Get("Location")
 	if !strings.HasPrefix(to, b.f.idp.URL+"/sso?SAMLRequest=") {
 		b.t.Fatalf("the browser is sent to %q", to)
 	}

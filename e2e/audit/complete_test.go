@@ -182,7 +182,7 @@ func calls() map[string]func(w *fixture) call {
 }
 
 // elsewhere lists the recorded operations that other tests call: they need a provider.
-func elsewhere() []string { return []string{"complete-oidc", "complete-saml"} }
+func elsewhere() []string { return []string{"complete-oidc", "complete-saml", "exchange-code"} }
 
 // TestEveryChangeHasExactlyOneEntry calls every recorded operation of the live document, on both engines.
 func TestEveryChangeHasExactlyOneEntry(t *testing.T) {

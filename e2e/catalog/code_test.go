@@ -224,7 +224,7 @@ func TestSecretsInFiles(t *testing.T) {
 		for _, was := range []string{"hunter22", "path-1", "signing-key-1", "header-1", "token-1", "path-2", "region: eu"} {
 			next := strings.Replace(secretFiles, was, was+"x", 1)
 			out, code := apply(next, "--check")
-			if code != 1 || !strings.Contains(out, "1 to change, 0 to delete, 3 unchanged") ||
+			if code != 3 || !strings.Contains(out, "1 to change, 0 to delete, 3 unchanged") ||
 				was != "region: eu" && strings.Contains(out, was) {
 				t.Errorf("%s: %d\n%s", was, code, out)
 			}

@@ -104,7 +104,7 @@ func filed() []kind {
 			{name: "free steps", leave: append([]string{"steps[].inventory_query"}, alone...), set: object{
 				"allow_overrides": []any{"labels"}, "steps[].credential_ids": []any{}, "steps[].fail_on": []any{},
 			}},
-			{name: "split", leave: []string{"steps", "inventory", "tool"}},
+			{name: "split", leave: []string{"steps", "inventory", "tool", "dry_run_executes"}},
 			{name: "plain", leave: []string{"steps", "inventory", "shards", "inventory_query"}},
 			{name: "flow of templates", leave: launched, set: object{"allow_overrides": []any{"labels"}}},
 		}},

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,7 @@ type process struct {
 	cmd      *exec.Cmd
 	out, err *screenText
 	done     chan struct{}
+	keys     io.Writer // of a terminal
 }
 
 func (u user) command(args ...string) *exec.Cmd {
@@ -70,7 +72,13 @@ func (u user) command(args ...string) *exec.Cmd {
 // start starts a command whose output is not a terminal.
 func (u user) start(args ...string) *process {
 	u.t.Helper()
-	p := &process{t: u.t, cmd: u.command(args...), out: &screenText{}, err: &screenText{}, done: make(chan struct{})}
+	return u.run(u.command(args...))
+}
+
+// run starts a prepared command.
+func (u user) run(cmd *exec.Cmd) *process {
+	u.t.Helper()
+	p := &process{t: u.t, cmd: cmd, out: &screenText{}, err: &screenText{}, done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.err
 	if err := p.cmd.Start(); err != nil {
 		u.t.Fatal(err)

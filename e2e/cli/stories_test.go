@@ -232,7 +232,7 @@ func TestMistakes(t *testing.T) {
 		{u, 1, "status", []string{"runs", "--status", "none"}},
 		{u, 2, "nothing to run", []string{"run"}}, {u, 2, "unknown flag", []string{"runs", "--none"}},
 		{u, 2, "unknown command", []string{"none"}},
-		{u, 2, "arg", []string{"logs"}}, {u, 2, "arg", []string{"cancel", "a", "b"}},
+		{u, 2, "arg", []string{"logs"}}, {u, 2, "--yes", []string{"cancel", "a", "b"}},
 		{u, 2, "not both", []string{"logs", "-f", "a", "--tail", "1KiB"}},
 		{u, 2, "key=value", []string{"run", "-p", "x", "-e", "novalue"}},
 	} {

@@ -37,7 +37,8 @@ func (u user) onTerminal(columns uint16, args ...string) *process {
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	p := &process{t: u.t, cmd: u.command(args...), out: &screenText{}, err: &screenText{}, done: make(chan struct{})}
+	p := &process{t: u.t, cmd: u.command(args...), out: &screenText{}, err: &screenText{}, done: make(chan struct{}),
+		keys: master}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = slave, slave, slave
 	if err := p.cmd.Start(); err != nil {
 		u.t.Fatal(err)
@@ -50,6 +51,14 @@ func (u user) onTerminal(columns uint16, args ...string) *process {
 	}()
 	u.t.Cleanup(func() { _ = p.cmd.Process.Kill(); <-p.done; _ = master.Close() })
 	return p
+}
+
+// types sends input to a command on a terminal.
+func (p *process) types(text string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.keys, text); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 var (

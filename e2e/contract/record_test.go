@@ -54,7 +54,9 @@ func TestRecord(t *testing.T) {
 		"timeout": 60.0,
 		"env":     map[string]any{"A": "b"}, "queue": "parked", "priority": -10.0, "require_approval": true,
 		"labels": map[string]any{"team": "core"},
-		"change": "CHG-1", "source": "api", "held_by": map[string]any{"name": "require_approval"}, "warnings": []any{},
+		"change": "CHG-1", "source": "api", "held_by": map[string]any{"name": "require_approval"},
+		"warnings": []any{map[string]any{"code": "queue_unserved", "message": `No executor serves the queue "parked". ` +
+			"Start a worker with --queue parked, or choose another queue."}},
 		"hosts":         map[string]any{},
 		"hosts_touched": 0.0, "event_count": 0.0, "log_bytes": 0.0, "cancel_requested": false, "duration_ms": 0.0,
 		"notifications": []any{

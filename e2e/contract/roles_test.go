@@ -51,9 +51,10 @@ func rows() map[string]row {
 	all := map[string]row{
 		"check-liveness": {status: 200}, "check-readiness": {status: 200}, "read-metrics": {status: 200},
 		"read-openapi-json": {status: 200}, "read-openapi-yaml": {status: 200},
-		"sign-in":     {status: 400, body: harness.Body{"username": "nobody"}},
-		"check-token": {status: 200, body: harness.Body{"token": "x"}},
-		"begin-oidc":  {status: 404}, "complete-oidc": {status: 404},
+		"sign-in":       {status: 400, body: harness.Body{"username": "nobody"}},
+		"check-token":   {status: 200, body: harness.Body{"token": "x"}},
+		"exchange-code": {status: 404, body: harness.Body{"code": "x", "verifier": "y"}, missing: "sign_in_disabled"},
+		"begin-oidc":    {status: 404}, "complete-oidc": {status: 404},
 		"begin-saml": {status: 404}, "read-saml-metadata": {status: 404},
 		"complete-saml": {status: 404, body: "SAMLResponse=x&RelayState=y", media: "application/x-www-form-urlencoded"},
 

@@ -112,7 +112,7 @@ func TestTheSameAsAServer(t *testing.T) {
 				if got, want := w.Log(r.ID), w.Log(first.ID); i != 1 && i != 2 && i != 3 && i != 4 && got != want {
 					t.Errorf("run %d over the %s said %.300q, on the server %.300q", i, queue, got, want)
 				}
-				if !strings.HasPrefix(r.Worker, "relay/") == (queue == "relay") {
+				if kind := w.fleet()[r.Worker]["kind"]; (kind == "relay") != (queue == "relay") {
 					t.Errorf("the %s's run was executed by %q", queue, r.Worker)
 				}
 			}

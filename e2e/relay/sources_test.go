@@ -2,9 +2,11 @@ package relay
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +59,31 @@ func TestSourcesOfWorkers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFailingSourcesOfWorkers has a worker refresh a source whose script fails: the source and the run that waited for
+// it say the exit code and what the script said, without the secret.
+func TestFailingSourcesOfWorkers(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, "")
+	w.worker("--name", "one")
+	inv := w.made("/v1/inventories", harness.Body{"name": "all", "format": "ini", "content": "old\n"})
+	src := w.made("/v1/inventory-sources", harness.Body{"name": "cmdb", "kind": "script", "update_on_launch": true,
+		"config":       harness.Body{"content": "#!/bin/sh\necho \"cmdb: 401 for $THE_TOKEN\" >&2\nexit 3\n"},
+		"inventory_id": inv, "credential_id": w.credential("cmdb", canary)})
+	const want = "the program ended with exit code 3: cmdb: 401 for ***"
+	a := w.Do(http.MethodPost, "/v1/inventory-sources/"+src+"/refresh", nil)
+	var kept struct {
+		LastError string `json:"last_error"`
+	}
+	w.Do(http.MethodGet, "/v1/inventory-sources/"+src, nil).JSON(t, &kept)
+	if a.Status != http.StatusConflict || !strings.HasSuffix(kept.LastError, want) {
+		t.Errorf("%d %s, kept %q", a.Status, a.Body, kept.LastError)
+	}
+	r := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true", "inventory_id": inv}).ID)
+	if !r.Warned("inventory_not_refreshed") || !strings.Contains(fmt.Sprint(r.Warnings), want) {
+		t.Errorf("%v", r.Warnings)
+	}
 }
 
 // TestLargeSourcesOfWorkers refreshes inventories near the largest size and above it, as without the relay.

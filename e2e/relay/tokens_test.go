@@ -151,7 +151,7 @@ func TestWorkerTokens(t *testing.T) {
 		bound := harness.StartWorker(t, harness.WorkerOptions{Server: w.URL, Token: edge,
 			Flags: []string{"--name", "edge", "--queue", "dmz"}})
 		r := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "echo bound", "queue": "dmz"}).ID)
-		if r.Status != "succeeded" || r.Worker != "relay/edge" || w.Log(r.ID) != "bound\n" {
+		if r.Status != "succeeded" || r.Worker != "edge" || w.Log(r.ID) != "bound\n" {
 			t.Errorf("%s by %s (%s)", r.Status, r.Worker, r.Error)
 		}
 		forger := harness.LaunchWorker(t, harness.WorkerOptions{Server: w.URL, Token: other,
@@ -237,7 +237,7 @@ func TestRevokedWorker(t *testing.T) {
 				waiting <- tried{a, reasonOf(t, a)}
 			}()
 		}
-		harness.Eventually(t, time.Minute, "a claim waits", func() bool { return w.fleet()["relay/edge"] != nil })
+		harness.Eventually(t, time.Minute, "a claim waits", func() bool { return w.fleet()["edge"] != nil })
 		w.want(http.StatusNoContent, http.MethodDelete, "/v1/worker-tokens/"+id, nil)
 		for range cap(waiting) {
 			if a := <-waiting; a.Status != http.StatusUnauthorized || a.reason != "bad_worker_token" {

@@ -119,13 +119,13 @@ func TestEnvironment(t *testing.T) {
 		"env":        map[string]string{"APP": "shop"},
 		"extra_vars": harness.Body{"db_password": "hunter2-very-long", "n": json.Number("9007199254740993")}}).ID)
 	log := s.Log(r.ID)
-	for _, want := range []string{"APP=shop", "WRIT_RUN_ID=" + r.ID, "WRIT_DRY_RUN=", "WRIT_VAR_N=9007199254740993",
+	for _, want := range []string{"APP=shop", "WRIT_RUN_ID=" + r.ID, "WRIT_VAR_N=9007199254740993",
 		"700"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the environment lacks %q:\n%s", want, log)
 		}
 	}
-	for _, leak := range []string{"canary", "hunter2"} {
+	for _, leak := range []string{"canary", "hunter2", "WRIT_DRY_RUN"} {
 		if strings.Contains(log, leak) {
 			t.Errorf("the log shows %q:\n%s", leak, log)
 		}

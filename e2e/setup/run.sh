@@ -112,7 +112,7 @@ await_token() {
         if [ -s "$state/token" ]; then return; fi
         sleep 0.1
     done
-    die "The server keeps its state in $state but its token is not there ($state/token). Make one with: $writ token new example --db $state/writ.db --data-dir $state
+    die "The server keeps its state in $state but its token is not there ($state/token). Make one with: $writ token reset-admin --db $state/writ.db
 or begin afresh by removing $state."
 }
 

@@ -121,7 +121,7 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 			"somebody else":          following(t, s.As(s.Token), stream),
 			"another token's ticket": following(t, s.As(""), ticket(stays.Token)),
 		}
-		command(t, s, "token", "revoke", "--db", s.DB, revoked.ID)
+		command(t, s, "token", "revoke", "--yes", "--db", s.DB, revoked.ID)
 		if a := s.Do(http.MethodDelete, "/v1/users/"+leaver.ID, nil); a.Status != http.StatusNoContent {
 			t.Fatalf("delete: %d %s", a.Status, a.Body)
 		}

@@ -8,6 +8,15 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
+// CheckKeys returns an error for a signing key that no server can use. No key is no error.
+func CheckKeys(pem []byte) error {
+	if len(pem) == 0 {
+		return nil
+	}
+	_, _, err := install.ParseKeys(pem)
+	return err
+}
+
 // HeadCheck checks at the start of a server that the chain continues the heads that were seen before: the one in the
 // head file, the newest of each kind of anchor, and those that workers showed.
 type HeadCheck struct{ who *install.Install }

@@ -176,11 +176,11 @@ func (c *checkouts) File(_ context.Context, _ catalog.Repository, commit, path, 
 // playbook is what every commit has as playbook.
 const playbook = "- hosts: all\n  tasks:\n    - debug:\n      when: '{{ x }}'\n"
 
-func (c *checkouts) Playbooks(context.Context, catalog.Repository, string) (map[string][]byte, error) {
+func (c *checkouts) Playbooks(context.Context, catalog.Repository, string) (map[string][]byte, []string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.searched++
-	return map[string][]byte{"site.yml": []byte(playbook)}, nil
+	return map[string][]byte{"site.yml": []byte(playbook)}, nil, nil
 }
 
 // Mirrored lists the fetched projects that were not forgotten afterwards.

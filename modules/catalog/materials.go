@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/project"
@@ -47,14 +48,18 @@ func (m materials) refresh(ctx context.Context, inventoryID string) (warnings []
 	defer cancel()
 	for _, s := range list {
 		if s.UpdateOnLaunch {
-			if err := m.refresher.RefreshUnasked(bound, s.ID); err != nil {
+			failed := m.refresher.RefreshUnasked(bound, s.ID)
+			if failed != nil {
 				m.log.WarnContext(ctx, "an inventory was not refreshed before a run", "inventory", inventoryID, "source", s.ID,
-					"err", err)
-				warnings = append(warnings, runs.Warning{Code: runs.WarnInventoryStale,
-					Message: "the inventory is the last good one: its source " + s.ID + " could not be refreshed"})
+					"err", failed)
 			}
-			if s, err = m.sources.SourceByID(ctx, s.ID); err != nil && !catalog.SourceNotFound.Is(err) {
+			id := s.ID
+			if s, err = m.sources.SourceByID(ctx, id); err != nil && !catalog.SourceNotFound.Is(err) {
 				return nil, err
+			}
+			if failed != nil {
+				warnings = append(warnings, runs.Warning{Code: runs.WarnInventoryStale, Message: strings.TrimSuffix(
+					"the inventory is the last good one: its source "+id+" could not be refreshed: "+s.LastError, ": ")})
 			}
 		}
 		if s.Dropped != "" {

@@ -6,8 +6,8 @@
 // A run's process gets a private directory, which is its HOME, TMPDIR and working directory, and an environment of
 // five parts, where later ones win: the fixed allow-list of the server's environment (PATH, LANG, LC_ALL, TZ, proxies
 // and certificate stores), the private directories, the run's own env, that of its credentials, and Writ's variables:
-// WRIT_RUN_ID, WRIT_VARS and WRIT_OUTPUTS (paths), WRIT_DRY_RUN (0 or 1) and WRIT_VAR_<NAME> for each scalar variable
-// that fits.
+// WRIT_RUN_ID, WRIT_VARS and WRIT_OUTPUTS (paths), WRIT_DRY_RUN (1 in a dry run, else absent) and WRIT_VAR_<NAME> for
+// each scalar variable that fits.
 //
 // The secrets of credentials are fetched when the run is claimed, stored in files of that directory or in the memory
 // of an ssh agent (SSH_AUTH_SOCK), and never passed on a command line. Playbooks get their passwords by files that are

@@ -28,6 +28,7 @@ type fakeMaterials struct {
 
 	knownHosts []byte
 	policy     catalog.HostKeyPolicy
+	leftOut    bool // its roles are behind a link that leads out
 }
 
 func (s *fakeMaterials) answer(ctx context.Context, kind, id string) error {
@@ -65,6 +66,11 @@ func (s *fakeMaterials) Tree(ctx context.Context, project, commit, dir string) (
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return catalog.Deps{}, err
 	}
+	if s.leftOut {
+		if err := os.Symlink(catalog.LeftOutLink, filepath.Join(dir, "shared")); err != nil {
+			return catalog.Deps{}, err
+		}
+	}
 	return catalog.Deps{Roles: "/deps/roles"}, os.WriteFile(filepath.Join(dir, "site.yml"), []byte(commit), 0o600)
 }
 
@@ -94,6 +100,31 @@ func TestAScriptRunsInItsCheckout(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(b.config.RunsDir); err != nil || len(entries) != 0 {
 		t.Errorf("left behind: %v %v", entries, err)
+	}
+}
+
+// TestLinksThatWereLeftOut: a playbook behind a link that leads out fails its run, another run that fails is told of
+// the link, and a run that does without it is not.
+func TestLinksThatWereLeftOut(t *testing.T) {
+	t.Parallel()
+	for playbook, want := range map[string]runs.Status{"shared/site.yml": runs.Failed, "fails.yml": runs.Failed,
+		"site.yml": runs.Succeeded} {
+		b := setup(t, &player{play: func(_ context.Context, p execution.Play, _ func(runs.Event) error) (execution.PlayResult,
+			error) {
+			if p.Playbook == "fails.yml" {
+				return execution.PlayResult{Complete: true, Touched: 1}, errors.New("the role 'x' was not found")
+			}
+			return execution.PlayResult{Complete: true, Touched: 1}, nil
+		}})
+		b.materials = &fakeMaterials{leftOut: true}
+		got := b.run(&runs.Run{ID: "run_1", Spec: runs.Spec{Playbook: playbook, ProjectID: "prj_1"}})
+		text := got.end.Error
+		for _, w := range got.end.Warnings {
+			text += w.Message
+		}
+		if named := strings.Contains(text, `"shared"`); got.run.Status != want || named != (want == runs.Failed) {
+			t.Errorf("%s: %s, %q", playbook, got.run.Status, text)
+		}
 	}
 }
 

@@ -95,7 +95,7 @@ func TestSecretsOfAScript(t *testing.T) {
 			"PATH": "/bin", "LANG": "de_DE.UTF-8", "TZ": "Africa/Nairobi", "HOME": "/srv/home", "TMPDIR": in("work"), "OWN": "1",
 			"TOKEN": "token " + canary, "KUBECONFIG": "x:" + in("secrets/kube") + ":y", "CLOUD_DIR": in("secrets/cloud"),
 			"SSH_AUTH_SOCK": in("agent/sock"),
-			"WRIT_RUN_ID":   "run_1", "WRIT_VARS": in("vars.json"), "WRIT_OUTPUTS": in("out/outputs.json"), "WRIT_DRY_RUN": "0",
+			"WRIT_RUN_ID":   "run_1", "WRIT_VARS": in("vars.json"), "WRIT_OUTPUTS": in("out/outputs.json"),
 			"WRIT_VAR_OVER": "theirs", "WRIT_VAR_KEPT": "mine", "WRIT_VAR_TYPED": canary,
 			"WRIT_SSH_PASSWORD_FILE":    in("login/connection"),
 			"WRIT_BECOME_PASSWORD_FILE": in("login/become"), "WRIT_VAULT_PASSWORD_FILE": in("login/vault-1"),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/writ-automation/writ/modules/identity/internal/account"
 	"github.com/writ-automation/writ/modules/identity/internal/signin"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
@@ -25,7 +26,12 @@ type Config struct {
 	Rules map[identity.Protocol]RoleRule
 	// ReadOnly makes sign-ins create no accounts and change no roles. They still create sessions.
 	ReadOnly bool
+	// AdminPassword is the password of the first account; empty: it has none.
+	AdminPassword identity.Password
 }
+
+// CheckPassword returns an Invalid fault for a password that no account may have.
+func CheckPassword(p identity.Password) error { return account.CheckPassword("password", p) }
 
 // Validate returns an Invalid fault for the first invalid setting.
 func (c Config) Validate() error {

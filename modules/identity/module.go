@@ -63,6 +63,7 @@ type Result struct {
 	Self          identity.Self
 	Federation    identity.Federation
 	Beginnings    identity.SignInLimiter
+	Programs      identity.ProgramSignIn
 	Teams         identity.Teams
 	Orgs          identity.Orgs
 	Grants        identity.Grants
@@ -104,6 +105,7 @@ func New(p Params) (Result, error) {
 		TTL: cfg.SessionTTL,
 	}
 	signIn := signin.New(sessions, p.Hasher)
+	federation := signin.NewFederation(sessions, cfg.Rules, cfg.ReadOnly)
 	cleaner := cleanup.New(p.Tokens, p.Handshakes, p.Rights, p.Unit, p.Clock)
 	work := Background{background.Group{recorder.Loop(), cleaner.Loop()}}
 	for _, l := range work.Group {
@@ -111,13 +113,14 @@ func New(p Params) (Result, error) {
 	}
 	return Result{
 		Authenticator: auth,
-		Bootstrap:     account.NewBootstrap(k, p.Accounts, p.Tokens),
+		Bootstrap:     account.NewBootstrap(k, p.Accounts, p.Tokens, p.Hasher, cfg.AdminPassword),
 		Accounts:      account.New(k, p.Accounts, p.Callers, p.Tokens, p.Hasher),
 		Tokens:        token.NewTokens(k, p.Tokens, p.Accounts, signIn.Prove),
 		SignIn:        signIn,
 		Self:          token.NewSelf(p.Tokens, p.Teams, p.Orgs),
-		Federation:    signin.NewFederation(sessions, cfg.Rules, cfg.ReadOnly),
+		Federation:    federation,
 		Beginnings:    signIn,
+		Programs:      signin.NewPrograms(k, p.Handshakes, federation, signIn),
 		Teams:         rights.NewTeams(k, p.Teams),
 		Orgs:          rights.NewOrgs(k, p.Orgs),
 		Grants:        rights.NewGrants(k, p.Grants),

@@ -34,6 +34,7 @@ type roles struct {
 	Self          identity.Self
 	Federation    identity.Federation
 	Beginnings    identity.SignInLimiter
+	Programs      identity.ProgramSignIn
 	Teams         identity.Teams
 	Orgs          identity.Orgs
 	Grants        identity.Grants

@@ -173,6 +173,27 @@ func TestFirstTokenIsRecent(t *testing.T) {
 	})
 }
 
+// TestConfiguredPassword: the account of a first start has the configured password, and the trail says that it has
+// one. Later starts change nothing.
+func TestConfiguredPassword(t *testing.T) {
+	onEachEngine(t, module.Config{AdminPassword: secret}, func(t *testing.T, b *bundle) {
+		for range 2 {
+			if _, err := b.Bootstrap.EnsureAdmin(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		created := 0
+		for _, e := range b.trail.Take() {
+			if e.Action == audit.UserCreate && e.Detail["password_set"] == true {
+				created++
+			}
+		}
+		if _, err := b.SignIn.Login(t.Context(), "admin", secret); err != nil || created != 1 {
+			t.Errorf("%d entries, %v", created, err)
+		}
+	})
+}
+
 // TestOpenModeNeedsNoSignIn, since nobody can sign in there.
 func TestOpenModeNeedsNoSignIn(t *testing.T) {
 	onEachEngine(t, module.Config{Open: true}, func(t *testing.T, b *bundle) {

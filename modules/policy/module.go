@@ -80,6 +80,12 @@ func provide(life fx.Lifecycle, p Params) (Result, error) {
 	return r, err
 }
 
+// CheckSource reads the file of a source. The error names the file, and the field at fault.
+func CheckSource(s policy.Source) error {
+	_, err := file.New(s, slog.New(slog.DiscardHandler), nil)
+	return err
+}
+
 // New creates the context and starts nothing. It returns an error that names the file and the field for a file that is
 // not valid.
 func New(p Params) (Result, error) {

@@ -35,10 +35,7 @@ func newBackground(
 		}},
 		{Name: "lost runs", First: cfg.SweepEvery, Every: cfg.SweepEvery, Timeout: passTimeout,
 			Pass: func(ctx context.Context) error {
-				n, err := s.Leases(ctx)
-				if n > 0 {
-					p.Log.InfoContext(ctx, "runs lost their executor", "runs", n)
-				}
+				_, err := s.Leases(ctx)
 				return err
 			}},
 		{Name: "lost parents", First: parentsEvery, Every: parentsEvery, Timeout: passTimeout,

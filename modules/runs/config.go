@@ -18,6 +18,8 @@ type Config struct {
 	RetainEvents time.Duration
 	// ApprovalTTL is how long a run may be held before it is rejected; zero is for ever.
 	ApprovalTTL time.Duration
+	// Serves are the queues of this process's own executors.
+	Serves []string
 	// ReadOnly leaves the refreshes of inventories of held runs to other servers.
 	ReadOnly bool
 	// SweepEvery is the interval of the search for lost holders, PurgeEvery that of retention. The first retention

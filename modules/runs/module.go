@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/runs/internal/binding"
 	"github.com/writ-automation/writ/modules/runs/internal/control"
+	"github.com/writ-automation/writ/modules/runs/internal/executors"
 	"github.com/writ-automation/writ/modules/runs/internal/explain"
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/insight"
@@ -74,7 +75,7 @@ type Params struct {
 	Hosts estate.HostQueries `optional:"true"`
 	// Teams tells who is a member of the teams that approve. If it is nil, nobody is.
 	Teams identity.TeamStore `optional:"true"`
-	// Workers lists the executors, for explanations. It may be nil.
+	// Workers lists the executors, for explanations and warnings. It may be nil.
 	Workers execution.WorkerStore `optional:"true"`
 	// Repairs tells what runs that reconcile repair. If it is nil, their approval is not bound to that.
 	Repairs runs.Repairs `optional:"true"`
@@ -138,7 +139,7 @@ func New(p Params) (Result, error) {
 	binder := binding.New(p.References, p.Credentials, p.Materials).WithRepairs(p.Repairs)
 	gate := guard.NewGate(p.Guard, p.Objects)
 	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, p.Policies, binder,
-		gate).WithHosts(p.Hosts)
+		gate).WithHosts(p.Hosts).WithServed(executors.New(cfg.Serves, p.Workers, p.Clock))
 	asked := windows.New(p.Policies, binder)
 	controller := control.New(machine, submitter, p.Teams, binder, asked)
 	guarded := guard.NewController(controller, gate)
@@ -158,7 +159,7 @@ func New(p Params) (Result, error) {
 		Reader:     guard.NewReader(query.New(p.Store, p.EventStore, p.Logs, p.Summaries, p.Clock, binder), gate),
 		Streamer:   guard.NewStreamer(streamer, gate),
 		Tickets:    guard.NewTickets(stream.NewTickets(p.Unit, p.Store, p.TicketStore), gate),
-		Worklist:   work.NewWorklist(machine, p.Queue, journal, binder),
+		Worklist:   work.NewWorklist(machine, p.Queue, journal, binder, p.Log),
 		Journal:    journal,
 		Redactor:   work.NewRedactor(machine),
 		Live:       hub,
@@ -206,6 +207,8 @@ type WorkParams struct {
 	// References names the hosts of runs with exclusive hosts, and reports which inventories are refreshed before a run.
 	// If it is nil, no hosts are known and nothing is refreshed.
 	References References `optional:"true"`
+	// Log may be nil.
+	Log *slog.Logger `optional:"true"`
 }
 
 // Work is the part for an executor in a process without requests. Such a process has no live streams and no background
@@ -230,7 +233,8 @@ func NewWork(p WorkParams) (Work, error) {
 	}
 	journal := work.NewJournal(machine, p.Logs, p.Events, noWatchers{}, p.Config.withDefaults().LogCap)
 	return Work{
-		Worklist: work.NewWorklist(machine, p.Queue, journal, binding.New(p.References, nil, nil)), Journal: journal,
+		Worklist: work.NewWorklist(machine, p.Queue, journal, binding.New(p.References, nil, nil),
+			cmp.Or(p.Log, slog.New(slog.DiscardHandler))), Journal: journal,
 		Redactor: work.NewRedactor(machine),
 	}, nil
 }

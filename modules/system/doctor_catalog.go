@@ -62,6 +62,10 @@ func (l *catalogExamination) projects(ctx context.Context) error {
 			f.Severity, f.Problem = system.Notice, "the project was never synchronised"
 			f.Fix = "synchronise the project to see whether it can be reached"
 			l.add(f)
+		case len(p.Hints) > 0 && p.Hints[0].Line == 0:
+			f.Severity, f.Problem = system.Warning, clip(p.Hints[0].Path+" "+p.Hints[0].Message)
+			f.Fix = "put the files into the repository; the hints of the project name every such link"
+			l.add(f)
 		case len(p.Hints) > 0:
 			f.Severity, f.Problem = system.Notice, clip(fmt.Sprintf(
 				"its playbooks have conditions that ansible-core 2.19 and newer refuse, the first in %s, line %d", p.Hints[0].Path,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -85,8 +86,13 @@ func (d *DB) migrate(ctx context.Context, pool *sql.DB, files fs.FS, newest int6
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
+	took := time.Duration(0)
 	for _, m := range applied {
-		d.log.Info("migrated", "schema", m.Source.Version, "took", m.Duration)
+		took += m.Duration
+		d.log.Debug("migrated a step", "schema", m.Source.Version, "duration_ms", m.Duration.Milliseconds())
+	}
+	if len(applied) > 0 {
+		d.log.Info("migrated", "from", current, "schema", newest, "duration_ms", took.Milliseconds())
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func newCertificate(certFile, keyFile string, every time.Duration, log *slog.Log
 		err = c.load(stamp)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("load the TLS certificate: %w", err)
+		return nil, fmt.Errorf("tls-cert, tls-key: %w; name a certificate and its private key, both PEM", err)
 	}
 	return c, nil
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -57,8 +58,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Server is one listening address. Its methods are called in the order Listen, Close, End, each after the previous
-// one has returned.
+// Server is one listening address. Its methods are called in the order Open, Serve, Close, End, each after the previous
+// one has returned. Close and End may be called without the others.
 type Server struct {
 	cfg     Config
 	log     *slog.Logger
@@ -66,16 +67,16 @@ type Server struct {
 	life    context.Context
 	cut     context.CancelFunc
 	ln      net.Listener
+	served  net.Listener // ln, with TLS if it is configured
 	serving sync.WaitGroup
 	closing atomic.Bool
 }
 
-// New makes a server for a handler. Nothing listens yet.
-func New(cfg Config, h http.Handler, log *slog.Logger) *Server {
+// New makes a server. Nothing listens yet.
+func New(cfg Config, log *slog.Logger) *Server {
 	s := &Server{cfg: cfg.withDefaults(), log: log}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler:           bodyDeadline(h, s.cfg.BodyTimeout),
 		ReadHeaderTimeout: s.cfg.HeaderTimeout,
 		IdleTimeout:       s.cfg.IdleTimeout,
 		MaxHeaderBytes:    s.cfg.MaxHeaderBytes,
@@ -85,9 +86,8 @@ func New(cfg Config, h http.Handler, log *slog.Logger) *Server {
 	return s
 }
 
-// Listen opens the address and serves it until Close. failed is called, from a goroutine of the server, if serving ends
-// by itself.
-func (s *Server) Listen(ctx context.Context, failed func(error)) error {
+// Open loads the certificate and takes the address: requests wait for Serve. The errors name the flag at fault.
+func (s *Server) Open(ctx context.Context) error {
 	tlsConf, err := s.tls()
 	if err != nil {
 		return err
@@ -95,19 +95,37 @@ func (s *Server) Listen(ctx context.Context, failed func(error)) error {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", s.cfg.Addr)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", s.cfg.Addr, err)
+		return unbound(s.cfg.Addr, err)
 	}
 	s.ln = limit(ln, s.cfg.MaxConns, s.cfg.StallTimeout)
-	served := s.ln
+	s.served = s.ln
 	if tlsConf != nil {
-		served = tls.NewListener(s.ln, tlsConf)
+		s.served = tls.NewListener(s.ln, tlsConf)
 	}
+	return nil
+}
+
+// unbound says what to do about an address that cannot be taken.
+func unbound(addr string, err error) error {
+	advice := "set addr to an address of this machine, such as 127.0.0.1:8080"
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		advice = "stop the process that uses it, or choose another port"
+	case errors.Is(err, syscall.EACCES):
+		advice = "choose a port above 1023, or give the process the capability CAP_NET_BIND_SERVICE"
+	}
+	return fmt.Errorf("addr: %w; %s", err, advice)
+}
+
+// Serve answers requests to the open address until Close. failed is called, from a goroutine of the server, if serving
+// ends by itself.
+func (s *Server) Serve(h http.Handler, failed func(error)) {
+	s.http.Handler = bodyDeadline(h, s.cfg.BodyTimeout)
 	s.serving.Go(func() {
-		if err := s.http.Serve(served); err != nil && !s.closing.Load() {
+		if err := s.http.Serve(s.served); err != nil && !s.closing.Load() {
 			failed(fmt.Errorf("serve %s: %w", s.cfg.Addr, err))
 		}
 	})
-	return nil
 }
 
 func (s *Server) tls() (*tls.Config, error) {
@@ -121,7 +139,7 @@ func (s *Server) tls() (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cert.get, NextProtos: []string{"h2", "http/1.1"}}, nil
 }
 
-// Addr returns the address that is listened on, nil before Listen.
+// Addr returns the address that is listened on, nil before Open.
 func (s *Server) Addr() net.Addr {
 	if s.ln == nil {
 		return nil

@@ -31,10 +31,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func start(t *testing.T, cfg httpserver.Config, h http.HandlerFunc) *httpserver.Server {
 	t.Helper()
 	cfg.Addr = "127.0.0.1:0"
-	s := httpserver.New(cfg, h, slog.New(slog.DiscardHandler))
-	if err := s.Listen(t.Context(), func(err error) { t.Errorf("serving ended: %v", err) }); err != nil {
+	s := httpserver.New(cfg, slog.New(slog.DiscardHandler))
+	if err := s.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	s.Serve(h, func(err error) { t.Errorf("serving ended: %v", err) })
 	t.Cleanup(func() {
 		if err := s.End(context.Background()); err != nil {
 			t.Errorf("end: %v", err)
@@ -254,15 +255,14 @@ func TestTwoSteps(t *testing.T) {
 func TestListenErrors(t *testing.T) {
 	t.Parallel()
 	taken := start(t, httpserver.Config{}, hello)
-	second := httpserver.New(httpserver.Config{Addr: taken.Addr().String()}, http.HandlerFunc(hello),
-		slog.New(slog.DiscardHandler))
-	if err := second.Listen(t.Context(), func(error) {}); err == nil || !strings.Contains(err.Error(), "in use") {
+	second := httpserver.New(httpserver.Config{Addr: taken.Addr().String()}, slog.New(slog.DiscardHandler))
+	if err := second.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "in use; stop the process") {
 		t.Errorf("%v", err)
 	}
 	noCert := httpserver.New(httpserver.Config{Addr: "127.0.0.1:0", TLSCert: "/none", TLSKey: "/none"},
-		http.HandlerFunc(hello), slog.New(slog.DiscardHandler))
-	if err := noCert.Listen(t.Context(), func(error) {}); err == nil {
-		t.Error("a missing certificate is accepted")
+		slog.New(slog.DiscardHandler))
+	if err := noCert.Open(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "tls-cert, tls-key: ") {
+		t.Errorf("a missing certificate: %v", err)
 	}
 	if err := noCert.End(t.Context()); err != nil {
 		t.Errorf("the end of a server that never listened: %v", err)

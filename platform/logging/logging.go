@@ -11,9 +11,11 @@ import (
 )
 
 // Config configures the log. Level is debug, info, warn or error; Format is text or json; empty means info and text.
+// Terminal makes the format text shorter, for people who read along.
 type Config struct {
-	Level  string
-	Format string
+	Level    string
+	Format   string
+	Terminal bool
 }
 
 // Levels and formats that a Config accepts.
@@ -42,6 +44,9 @@ func New(w io.Writer, c Config) (*slog.Logger, error) {
 	opts := &slog.HandlerOptions{Level: levels[c.Level], ReplaceAttr: scrubAttr}
 	if c.Format == "json" {
 		return slog.New(slog.NewJSONHandler(w, opts)), nil
+	}
+	if c.Terminal {
+		return slog.New(newTerminal(w, *opts)), nil
 	}
 	return slog.New(slog.NewTextHandler(w, opts)), nil
 }

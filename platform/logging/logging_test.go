@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -18,9 +19,13 @@ const token = "writ_0123456789abcdefABCDEF0123456789_00Az9z"
 func TestNoSecretInTheLog(t *testing.T) {
 	t.Parallel()
 	type wrapper struct{ URL string }
-	for _, format := range []string{"text", "json"} {
+	for _, format := range []string{"text", "json", "terminal"} {
 		var out bytes.Buffer
-		log, err := logging.New(&out, logging.Config{Level: "debug", Format: format})
+		c := logging.Config{Level: "debug", Format: format}
+		if format == "terminal" {
+			c.Format, c.Terminal = "text", true
+		}
+		log, err := logging.New(&out, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,6 +46,24 @@ func TestNoSecretInTheLog(t *testing.T) {
 				t.Errorf("%s: %q is missing in %s", format, want, got)
 			}
 		}
+	}
+}
+
+// TestTerminal writes the times, levels and messages in columns, and keeps every record on its line.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log, err := logging.New(&out, logging.Config{Terminal: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.With("worker", "w1").Info("run started", "run", "run_1")
+	log.WithGroup("g").Error("a\nb", "user", "x\ny")
+	log.Debug("not shown")
+	form := regexp.MustCompile(`^\d\d:\d\d:\d\d INFO  run started  worker=w1 run=run_1\n` +
+		`\d\d:\d\d:\d\d ERROR "a\\nb"  g\.user="x\\ny"\n$`)
+	if !form.MatchString(out.String()) {
+		t.Errorf("%q", out.String())
 	}
 }
 

@@ -1,7 +1,10 @@
 // Package actor stores the account or component on whose behalf code runs in a context.
 package actor
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // Type is the type of an actor.
 type Type string
@@ -24,6 +27,9 @@ type Actor struct {
 	// Token is the id of the user's token, empty without one.
 	Token string `json:"-"`
 }
+
+// Shown returns the name of the actor, or its id if it has none.
+func (a Actor) Shown() string { return cmp.Or(a.Name, a.ID, string(a.Type)) }
 
 type key struct{}
 

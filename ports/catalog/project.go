@@ -23,11 +23,13 @@ type Project struct {
 	Commit    string // 40 or 64 hex digits, empty before the first synchronisation
 	SyncedAt  time.Time
 	LastError string
-	// Hints are places that newer versions of Ansible refuse, at most MaxHints; nil if the commit was not searched.
+	// Hints are places that newer versions of Ansible refuse, and links that lead out of the repository, at most MaxHints;
+	// nil if the commit was not searched.
 	Hints []Hint
 }
 
-// Hint is a place in a playbook that works with some supported versions of Ansible and not with others.
+// Hint is a place in a playbook that works with some supported versions of Ansible and not with others, or a link that
+// leads out of the repository, which has line 0.
 type Hint struct {
 	Path    string `json:"path"`
 	Line    int    `json:"line"`
@@ -57,6 +59,9 @@ const (
 	FileEntry EntryType = "file"
 	DirEntry  EntryType = "dir"
 )
+
+// LeftOutLink is the target of a link in a work tree whose own target is not in the repository.
+const LeftOutLink = "writ-left-out/leads-out-of-the-repository"
 
 // Limits for reading a repository.
 const (
@@ -142,17 +147,17 @@ type Checkouts interface {
 	// Fetch updates the mirror and returns the commit of the branch. The error is SyncFailed with one sentence without
 	// secrets.
 	Fetch(ctx context.Context, r Repository) (commit string, err error)
-	// Tree creates the directory dir, which must not exist, as a work tree at the commit, without links that leave it
-	// and without git metadata. It fetches if the mirror lacks the commit. deps contains the directories with the
-	// tree's installed requirements, empty if install is false or there are no requirements; these directories are
-	// shared and must not be removed. Errors: CommitNotFound, SyncFailed.
+	// Tree creates the directory dir, which must not exist, as a work tree at the commit, without git metadata. A link
+	// that leads out of it is replaced by one to LeftOutLink, which leads nowhere. It fetches if the mirror lacks the
+	// commit. deps contains the directories with the tree's installed requirements, empty if install is false or there
+	// are no requirements; these directories are shared and must not be removed. Errors: CommitNotFound, SyncFailed.
 	Tree(ctx context.Context, r Repository, commit, dir string, install bool) (deps Deps, err error)
 	// Files and File read the mirror at ref, where an empty ref is the given commit; see Projects.
 	Files(ctx context.Context, r Repository, commit, path, ref string) ([]Entry, string, error)
 	File(ctx context.Context, r Repository, commit, path, ref string) ([]byte, string, error)
-	// Playbooks returns the YAML files of a commit by path, within bounds of their number and size. Errors:
-	// CommitNotFound, SyncFailed.
-	Playbooks(ctx context.Context, r Repository, commit string) (map[string][]byte, error)
+	// Playbooks returns the YAML files of a commit by path, and the paths of the links that lead out of the repository,
+	// both within bounds of their number and size. Errors: CommitNotFound, SyncFailed.
+	Playbooks(ctx context.Context, r Repository, commit string) (files map[string][]byte, leaving []string, err error)
 	// Mirrored returns the ids of the projects with a mirror or installed requirements on this machine.
 	Mirrored(ctx context.Context) (projectIDs []string, err error)
 	// Forget removes the mirror and its installed requirements.

@@ -43,7 +43,9 @@ type TemplateSpec struct {
 	Labels                  map[string]string `json:"labels,omitempty"`
 	Change                  string            `json:"change,omitempty"`
 	DryRun                  bool              `json:"dry_run,omitempty"`
-	AllowOverrides          []string          `json:"allow_overrides,omitempty"`
+	// DryRunExecutes is that of its runs, which are scripts, or of the scripts among its steps; see Spec of package runs.
+	DryRunExecutes bool     `json:"dry_run_executes,omitempty"`
+	AllowOverrides []string `json:"allow_overrides,omitempty"`
 	// AllowedVars are the reserved names, as in package reserved, that answers and variables of a launch may have.
 	AllowedVars []string `json:"allowed_vars,omitempty"`
 	// IsolationProfile is what its runs may do on their executor; see Spec of package runs.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/ports/catalog"
@@ -30,6 +31,9 @@ const (
 	// equals that of a worker with the database.
 	RelayPrefix = "relay/"
 )
+
+// ShownName returns the name of a worker as it was given: for readers, its kind tells how it reaches the runs.
+func ShownName(worker string) string { return strings.TrimPrefix(worker, RelayPrefix) }
 
 // Leaseholder is a worker's proof that it holds a run.
 type Leaseholder struct {

@@ -2,6 +2,7 @@ package fault_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/writ-automation/writ/ports/fault"
@@ -19,5 +20,20 @@ func TestBelow(t *testing.T) {
 	if !errors.As(fault.Below("run", was), &got) || got.Fields[0].Location != "run.name" ||
 		got.Message != "run."+was.Message || was.Fields[0].Location != "name" {
 		t.Errorf("%+v of %+v", got, was)
+	}
+}
+
+// TestNoChoice checks that a value which is no plain word is not repeated.
+func TestNoChoice(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		"": "expected one of a, b", "c": `"c" is none of a, b`, "Dry_run-x": `"Dry_run-x" is none of a, b`,
+		"s3cret": "the value is none of a, b", "c\nd": "the value is none of a, b",
+		strings.Repeat("c", 33): "the value is none of a, b",
+	} {
+		f := fault.NoneOf("at", value, "a", "b")
+		if f.Message != "at: "+want || f.Fields[0] != (fault.Field{Location: "at", Message: want}) {
+			t.Errorf("%q: %+v", value, f)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -154,6 +155,28 @@ func BadField(location, format string, args ...any) *Error {
 	msg := fmt.Sprintf(format, args...)
 	return &Error{Kind: Invalid, Code: "invalid", Message: location + ": " + msg,
 		Fields: []Field{{Location: location, Message: msg}}}
+}
+
+// NoneOf returns an Invalid fault for a field whose value is none of its choices. It names both.
+func NoneOf[T ~string](location string, value T, choices ...T) *Error {
+	return BadField(location, "%s", NoChoice(string(value), choices...))
+}
+
+// NoChoice is the text of NoneOf. It shows only a value that is a short word of letters: another one may be a secret in
+// the wrong place.
+func NoChoice[T ~string](value string, choices ...T) string {
+	names := make([]string, len(choices))
+	for i, c := range choices {
+		names[i] = string(c)
+	}
+	if value == "" {
+		return "expected one of " + strings.Join(names, ", ")
+	}
+	shown := "the value"
+	if len(value) <= 32 && strings.Trim(strings.ToLower(value), "abcdefghijklmnopqrstuvwxyz_-") == "" {
+		shown = strconv.Quote(value)
+	}
+	return shown + " is none of " + strings.Join(names, ", ")
 }
 
 // Below returns the fault of a part of a document with its fields prefixed by path. Other errors stay as they are.

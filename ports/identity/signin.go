@@ -70,6 +70,8 @@ type Federation interface {
 // Challenge starts a sign-in at a provider.
 type Challenge struct {
 	URL string // the URL that the browser opens
+	// State is the value that the provider returns with its answer, as state (OpenID Connect) or RelayState (SAML).
+	State string
 	// Binding is a secret that the browser stores in a cookie and returns.
 	Binding string
 	// CrossSite reports that the provider answers by a form posted from its own site. A cookie comes with it only if
@@ -82,6 +84,30 @@ type SignInLimiter interface {
 	// Begin counts one sign-in of the actor's address. Errors: TooManyAttempts beyond a hundred a minute.
 	Begin(ctx context.Context) error
 }
+
+// Loopback is a program on the machine of the browser, to which a sign-in at a provider returns (RFC 8252).
+type Loopback struct {
+	Port      uint16 // on 127.0.0.1
+	Challenge string // the S256 challenge of a verifier that only the program knows (RFC 7636)
+	State     string // is returned to the program
+}
+
+// ProgramSignIn hands sign-ins at a provider over from the browser to a program.
+type ProgramSignIn interface {
+	// Expect stores the program that waits for the sign-in with a state. Errors: Invalid for a challenge or a state of
+	// another form.
+	Expect(ctx context.Context, state string, l Loopback) error
+	// Return stores who signed in, and returns the address of the program with a one-time code. It returns an empty
+	// address if no program waits for the sign-in.
+	Return(ctx context.Context, state string, e External) (address string, err error)
+	// Exchange opens the session of a code. A code works once, for CodeTTL, and with its program's verifier only; a
+	// wrong verifier uses it up. Errors: BadSignIn for a code that is unknown, used or expired, and for a wrong verifier;
+	// TooManyAttempts as SignInLimiter.Begin; those of Federation.Admit.
+	Exchange(ctx context.Context, code, verifier string) (Session, error)
+}
+
+// CodeTTL is how long a program may take to exchange its code.
+const CodeTTL = time.Minute
 
 // Provider implements the protocol of an outside identity provider. Errors: BadSignIn, whose cause is only logged;
 // Unavailable if the provider does not answer.

@@ -23,6 +23,7 @@ type Token struct {
 	Kind       TokenKind
 	Name       string
 	UserID     string
+	Username   string // of the account, as it is now; stores read it and do not store it
 	CreatedAt  time.Time
 	CreatedBy  string
 	ExpiresAt  time.Time // zero for never

@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// ErrUnknownFile means that a file is of neither kind.
-var ErrUnknownFile = errors.New("neither a bundle nor a receipt of version 1")
+// ErrUnknownFile means that a file is of no kind.
+var ErrUnknownFile = errors.New("neither a bundle nor a receipt of version 1, and no evidence")
 
 // The files that users most often pass by mistake.
 var (
@@ -27,7 +27,7 @@ var (
 // sniff is the number of bytes that identify the kind of a file.
 const sniff = 16
 
-// VerifyFile checks a file of either kind, like VerifyBundle. The first bytes determine the kind.
+// VerifyFile checks a file of any kind, like VerifyBundle. The first bytes determine the kind.
 func VerifyFile(ctx context.Context, r io.Reader, t Trust, now time.Time) (Verdict, error) {
 	b := bufio.NewReaderSize(r, 256<<10)
 	begin, err := b.Peek(sniff)
@@ -39,6 +39,8 @@ func VerifyFile(ctx context.Context, r io.Reader, t Trust, now time.Time) (Verdi
 		return VerifyBundle(ctx, b, t, now)
 	case KindReceipt:
 		return VerifyReceipt(ctx, b, t, now)
+	case KindEvidence:
+		return VerifyEvidence(ctx, b, t, now)
 	}
 	switch text := string(begin); {
 	case strings.HasPrefix(text, "PK\x03\x04"):

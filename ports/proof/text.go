@@ -88,6 +88,10 @@ func (r Reason) because() string {
 		return "it is signed by a key that was already retired"
 	case FormatInvalid:
 		return "the file is not a well-formed bundle or receipt, or it is truncated"
+	case Unsigned:
+		return "nothing in it is signed"
+	case EvidenceDiffers:
+		return "the signed receipt is valid, but the document around it says something else"
 	default:
 		return string(r)
 	}

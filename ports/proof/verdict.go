@@ -13,6 +13,8 @@ const (
 	KeyUntrusted      Reason = "key_untrusted"
 	KeyRetired        Reason = "key_retired"
 	FormatInvalid     Reason = "format_invalid"
+	Unsigned          Reason = "unsigned"         // evidence without a receipt
+	EvidenceDiffers   Reason = "evidence_differs" // evidence that does not agree with its receipt, which is valid
 )
 
 // Result is the result of one check.

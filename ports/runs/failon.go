@@ -4,7 +4,7 @@ package runs
 const (
 	FailOnNoHosts     = "no_hosts"
 	FailOnUnreachable = "unreachable"
-	FailOnWarnings    = "warnings" // any
+	FailOnWarnings    = "warnings" // any but WarnQueueUnserved, which says nothing about what was executed
 )
 
 // FailsOn reports whether a run that fails on name fails on a warning with the code. An unknown name is no error.
@@ -15,6 +15,6 @@ func FailsOn(name, code string) bool {
 	case FailOnUnreachable:
 		return code == WarnHostsUnreachable
 	default:
-		return name == FailOnWarnings
+		return name == FailOnWarnings && code != WarnQueueUnserved
 	}
 }

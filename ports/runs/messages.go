@@ -17,6 +17,20 @@ func (Started) EventVersion() int { return 1 }
 type Held struct {
 	RunID string    `json:"run_id"`
 	At    time.Time `json:"at"`
+	// By is the name of who asked for the run, and Policies are the names of what holds it.
+	By       string   `json:"by,omitempty"`
+	Policies []string `json:"policies,omitempty"`
+}
+
+// HeldBy returns the event of a held run.
+func HeldBy(r *Run) Held {
+	h := Held{RunID: r.ID, At: r.CreatedAt, By: r.Actor.Shown()}
+	if r.Approvals != nil {
+		for _, hold := range r.Approvals.Holds {
+			h.Policies = append(h.Policies, hold.Name)
+		}
+	}
+	return h
 }
 
 func (Held) EventName() string { return "runs.run_held" }
@@ -35,6 +49,10 @@ type Finished struct {
 	Touched    int       `json:"hosts_touched"`
 	// NoTargets reports that the run names no notification targets. False may also mean that this is unknown.
 	NoTargets bool `json:"no_targets,omitempty"`
+	// By is the name of who asked for the run, Worker that of its last executor, and Hosts counts its hosts by outcome.
+	By     string     `json:"by,omitempty"`
+	Worker string     `json:"worker,omitempty"`
+	Hosts  HostCounts `json:"hosts,omitempty"`
 }
 
 func (Finished) EventName() string { return "runs.run_finished" }

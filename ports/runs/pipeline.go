@@ -61,6 +61,7 @@ type Preset struct {
 	Verbosity        int    `json:"verbosity,omitempty"`
 	DiffMode         bool   `json:"diff_mode,omitempty"`
 	DryRun           bool   `json:"dry_run,omitempty"`
+	DryRunExecutes   bool   `json:"dry_run_executes,omitempty"`
 	IsolationProfile string `json:"isolation_profile,omitempty"`
 	// Open lets the variables of the pipeline reach the step. No variable and no output sets one of Closed.
 	Open   bool     `json:"open,omitempty"`
@@ -75,13 +76,15 @@ func (s *StepSpec) Of(p *Spec) Spec {
 		InventoryID: s.InventoryID, ProjectID: s.ProjectID, TemplateID: cmp.Or(s.TemplateID, p.TemplateID),
 		InventoryQuery: s.InventoryQuery, LimitHosts: s.LimitHosts,
 		Controls: Controls{Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags},
-		DryRun:   p.DryRun, TimeoutSeconds: cmp.Or(s.TimeoutSeconds, p.TimeoutSeconds), Env: p.Env,
+		DryRun:   p.DryRun, DryRunExecutes: p.DryRunExecutes,
+		TimeoutSeconds: cmp.Or(s.TimeoutSeconds, p.TimeoutSeconds), Env: p.Env,
 		CredentialIDs: s.CredentialIDs, Queue: cmp.Or(s.Queue, p.Queue, DefaultQueue), Priority: p.Priority,
 		IsolationProfile: p.IsolationProfile, FailOn: s.FailOn, RequireApproval: s.RequireApproval,
 	}
 	if x := s.Preset; x != nil {
 		out.Inventory, out.Forks, out.Verbosity, out.DiffMode = x.Inventory, x.Forks, x.Verbosity, x.DiffMode
 		out.DryRun, out.IsolationProfile = p.DryRun || x.DryRun, cmp.Or(x.IsolationProfile, p.IsolationProfile)
+		out.DryRunExecutes = x.DryRunExecutes
 		return out
 	}
 	if s.InventoryID == "" {
@@ -114,7 +117,9 @@ type PipelineSubmission struct {
 	Queue           string
 	RequireApproval bool
 	DryRun          bool
-	TimeoutSeconds  int
+	// DryRunExecutes is that of each step that launches no template; see Spec.
+	DryRunExecutes bool
+	TimeoutSeconds int
 	// IsolationProfile is that of every step; see Spec.
 	IsolationProfile string
 	// FailOn is that of each step that has none of its own, and of the pipeline's own warnings; see Spec.

@@ -21,7 +21,7 @@ type Filter struct {
 	Host      string
 	Labels    map[string]string
 	Change    string
-	Template  string // template id, whatever launched it
+	Templates []string // ids of templates, whatever launched them
 	Queue     string
 	Oldest    bool // oldest first; newest first otherwise
 	Limit     int
@@ -34,8 +34,8 @@ type Filter struct {
 
 // Filtered reports whether the filter restricts the list, besides order and paging.
 func (f *Filter) Filtered() bool {
-	return len(f.Statuses)+len(f.Terms)+len(f.Sources)+len(f.Labels) > 0 || f.Tool != "" || f.Task != "" ||
-		!f.After.IsZero() || !f.Before.IsZero() || f.Actor != "" || f.Host != "" || f.Change != "" || f.Template != "" ||
+	return len(f.Statuses)+len(f.Terms)+len(f.Sources)+len(f.Labels)+len(f.Templates) > 0 || f.Tool != "" ||
+		f.Task != "" || !f.After.IsZero() || !f.Before.IsZero() || f.Actor != "" || f.Host != "" || f.Change != "" ||
 		f.Queue != ""
 }
 
@@ -126,6 +126,9 @@ type Comparison struct {
 	Run, Baseline *Run
 	Before, After time.Duration
 	Hosts         []HostChange
+	// Outside is how many hosts of one run the limit of the other one leaves out. They are neither added nor gone, and
+	// not in Hosts.
+	Outside       int
 	Tasks         []TaskChange
 	ChangedFields []string
 }

@@ -7,9 +7,11 @@ type Outcome string
 
 // The outcomes of a host, from harmless to worst.
 const (
-	HostSkipped     Outcome = "skipped"
-	HostOK          Outcome = "ok"
-	HostChanged     Outcome = "changed"
+	HostSkipped Outcome = "skipped"
+	HostOK      Outcome = "ok"
+	HostChanged Outcome = "changed"
+	// HostIgnored is a host with nothing but ignored failures. A host that was ok in some other task is HostOK or
+	// HostChanged, since a failure that its playbook ignores says nothing about the host.
 	HostIgnored     Outcome = "ignored"
 	HostRescued     Outcome = "rescued"
 	HostFailed      Outcome = "failed"

@@ -107,7 +107,10 @@ type Spec struct {
 	// saved their values there. Every other variable is data.
 	Templated []string `json:"templated,omitempty"`
 	Controls
-	DryRun          bool              `json:"dry_run,omitempty"`
+	DryRun bool `json:"dry_run,omitempty"`
+	// DryRunExecutes executes a script in a dry run instead of checking it: the script honours WRIT_DRY_RUN=1. Only
+	// templates set it.
+	DryRunExecutes  bool              `json:"dry_run_executes,omitempty"`
 	Shards          int               `json:"shards,omitempty"`
 	TimeoutSeconds  int               `json:"timeout,omitempty"`
 	Env             map[string]string `json:"env,omitempty"`
@@ -224,9 +227,11 @@ const (
 	WarnProjectStale         = "project_not_synced"      // the last good commit was taken
 	WarnInventoryStale       = "inventory_not_refreshed" // the last good one was taken
 	WarnSecretNotRenewed     = "secret_not_renewed"      // it may have ended before the run
+	WarnQueueUnserved        = "queue_unserved"          // at the submission
 	WarnVarsReserved         = "vars_reserved"           // of outputs or of a sourced inventory
 	WarnHostKeyChanged       = "host_key_changed"        // nothing was executed on the host
 	WarnHostKeyUnknown       = "host_key_unknown"        // nothing was executed on the host, as the policy says
+	WarnProjectLinks         = "project_links_left_out"  // they lead out of the repository
 	WarnHostKeysOmitted      = "host_keys_omitted"       // more were accepted than a record has
 )
 

@@ -23,6 +23,7 @@ type TemplateFields struct {
 	AllowOverrides          []string                `json:"allow_overrides,omitempty" enum:"limit,inventory_id,tags,skip_tags,extra_vars,dry_run,forks,verbosity,diff_mode,labels,change" doc:"What a launch may bring."`
 	AllowedVars             []string                `json:"allowed_vars,omitempty" maxItems:"100" doc:"Reserved names that answers and variables of a launch may have, at any depth."`
 	IsolationProfile        string                  `json:"isolation_profile,omitempty" maxLength:"63" doc:"What its runs may do on their executor, which has to allow it for the queue: standard, sealed, host or a profile of its configuration."`
+	DryRunExecutes          bool                    `json:"dry_run_executes,omitempty" doc:"A dry run executes the script, or those among the steps, with WRIT_DRY_RUN=1 instead of only checking it: the script itself changes nothing then. For tools that execute scripts."`
 	RequireApproval         bool                    `json:"require_approval,omitempty" doc:"It holds every run of the template; no launch overrides it."`
 	// MaxConcurrent is a pointer because 0 is not the default.
 	MaxConcurrent *int   `json:"max_concurrent,omitempty" minimum:"0" maximum:"10000" doc:"How many of its runs may execute at a time: 1 where absent, any number for 0. A pipeline counts as one, and held runs do not count."`
@@ -47,7 +48,7 @@ func (b *TemplateFields) template() catalog.Template {
 			Notifications: s.Notifications,
 			Survey:        json.RawMessage(b.Survey), Steps: httpapi.Steps(b.Steps), CredentialIDs: s.CredentialIDs,
 			SelectableCredentialIDs: b.SelectableCredentialIDs, Queue: s.Queue, Labels: b.Labels, Change: b.Change,
-			DryRun:         s.DryRun,
+			DryRun: s.DryRun, DryRunExecutes: b.DryRunExecutes,
 			AllowOverrides: b.AllowOverrides, AllowedVars: b.AllowedVars, IsolationProfile: b.IsolationProfile,
 			FailOn: s.FailOn, RequireApproval: b.RequireApproval, MaxConcurrent: concurrent,
 			WhenBusy: runs.WhenBusy(b.WhenBusy), Locks: s.Locks, ExclusiveHosts: s.ExclusiveHosts,
@@ -67,7 +68,7 @@ func fieldsOf(t catalog.Template) TemplateFields {
 		}),
 		Steps: httpapi.ShowSteps(t.Steps), SelectableCredentialIDs: t.SelectableCredentialIDs,
 		AllowOverrides: t.AllowOverrides, AllowedVars: t.AllowedVars, IsolationProfile: t.IsolationProfile,
-		RequireApproval: t.RequireApproval, MaxConcurrent: &t.MaxConcurrent,
+		DryRunExecutes: t.DryRunExecutes, RequireApproval: t.RequireApproval, MaxConcurrent: &t.MaxConcurrent,
 		WhenBusy: string(cmp.Or(t.WhenBusy, runs.BusyQueue)), Org: t.Org,
 	}
 	b.ExtraVars, b.Labels, b.Change = t.ExtraVars.Redact(), t.Labels, t.Change

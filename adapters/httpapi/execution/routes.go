@@ -12,7 +12,7 @@ import (
 
 // WorkerBody describes an executor.
 type WorkerBody struct {
-	Name       string            `json:"name" doc:"One that begins with relay/ came over the relay."`
+	Name       string            `json:"name" doc:"As it was given; the kind tells how the executor reaches the runs."`
 	Kind       string            `json:"kind" enum:"server,worker,relay"`
 	Queues     []string          `json:"queues" doc:"The list has the objects that the caller may read."`
 	Executors  int               `json:"executors" doc:"Runs at once."`
@@ -79,15 +79,15 @@ func isolation(i execution.WorkerIsolation) *IsolationBody {
 func body(w execution.Worker) WorkerBody {
 	return WorkerBody{
 		Isolation: isolation(w.Isolation),
-		Name:      w.Name, Kind: string(w.Kind), Queues: w.Queues, Executors: w.Executors, Running: w.Running,
-		Version: w.Version,
-		Labels:  w.Labels, LastSeenAt: w.SeenAt, Fresh: w.Fresh,
+		Name:      execution.ShownName(w.Name), Kind: string(w.Kind), Queues: w.Queues, Executors: w.Executors,
+		Running: w.Running, Version: w.Version,
+		Labels: w.Labels, LastSeenAt: w.SeenAt, Fresh: w.Fresh,
 	}
 }
 
 func example() WorkerBody {
 	return WorkerBody{
-		Name: "relay/edge-1", Kind: "relay", Queues: []string{"default"}, Executors: 4, Running: 3, Version: "1.0.0",
+		Name: "edge-1", Kind: "relay", Queues: []string{"default"}, Executors: 4, Running: 3, Version: "1.0.0",
 		Labels: map[string]string{"site": "berlin"}, LastSeenAt: httpapi.ExampleTime(), Fresh: true,
 		Isolation: &IsolationBody{Level: "namespaces", Profile: "standard", LandlockABI: 7, Limits: []string{"processes"}},
 	}

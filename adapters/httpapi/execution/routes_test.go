@@ -36,7 +36,7 @@ func TestWorkers(t *testing.T) {
 			{Name: "wkr_1", Kind: execution.ServerWorker, Queues: []string{}, Labels: map[string]string{}, SeenAt: seen},
 		}}))
 	s.Call(http.MethodGet, "/v1/workers", "viewer", "").Is(200, `{"workers":[
-		{"name":"relay/edge","kind":"relay","queues":["default"],"executors":4,"running":1,"version":"1.0.0",
+		{"name":"edge","kind":"relay","queues":["default"],"executors":4,"running":1,"version":"1.0.0",
 			"labels":{"site":"berlin","rack":""},"last_seen_at":"2026-05-01T12:00:00Z","fresh":true},
 		{"name":"wkr_1","kind":"server","queues":[],"executors":0,"running":0,"version":"","last_seen_at":"2026-05-01T12:00:00Z","fresh":false}
 	],"count":2,"total":2,"limit":1000}`)

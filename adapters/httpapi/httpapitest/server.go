@@ -55,7 +55,9 @@ func ServeWorkers(t *testing.T, config httpapi.Config, workers execution.WorkerG
 	s := &Server{Recorder: &Recorder{}, Log: &Log{}, t: t}
 	g := Guard{Open: config.Open}
 	srv, router := Listen(t, httpapi.Params{
-		Config: config, Authenticator: g, Authorizer: g, Log: slog.New(slog.NewJSONHandler(s.Log, nil)), IDs: IDs{},
+		Config: config, Authenticator: g, Authorizer: g,
+		Log:      slog.New(slog.NewJSONHandler(s.Log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		IDs:      IDs{},
 		Unit:     Unit{},
 		Recorder: s.Recorder, Routes: routes, Workers: workers,
 	})

@@ -27,8 +27,8 @@ func pathOf(op *huma.Operation) string {
 func least() map[string]string {
 	return map[string]string{
 		"sign-in": "", "check-token": "", "begin-oidc": "", "complete-oidc": "", "begin-saml": "", "complete-saml": "",
-		"read-saml-metadata": "",
-		"read-me":            "viewer", "change-password": "viewer", "sign-out": "viewer", "mint-token": "viewer",
+		"read-saml-metadata": "", "exchange-code": "",
+		"read-me": "viewer", "change-password": "viewer", "sign-out": "viewer", "mint-token": "viewer",
 		"list-teams": "viewer", "get-team": "viewer", "list-team-members": "viewer",
 		"list-orgs": "viewer", "get-org": "viewer", "list-org-members": "viewer",
 		"list-tokens": "admin", "get-token": "admin", "revoke-token": "admin",
@@ -95,7 +95,8 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 func TestReadOnlyInstall(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.ReadOnly = true })
-	still := map[string]bool{"sign-in": true, "sign-out": true, "check-token": true, "complete-saml": true}
+	still := map[string]bool{"sign-in": true, "sign-out": true, "check-token": true, "complete-saml": true,
+		"exchange-code": true}
 	for _, op := range f.Operations() {
 		mutates := op.Method != http.MethodGet && !still[op.OperationID]
 		if op.Extensions["x-mutates"] != mutates {
@@ -150,8 +151,8 @@ func TestModuleWires(t *testing.T) {
 			outside = fx.Provide(
 				fx.Annotate(func() identity.Provider { return p.Providers.OIDC }, fx.ResultTags(`name:"oidc"`)),
 				fx.Annotate(func() identity.Provider { return p.Providers.SAML }, fx.ResultTags(`name:"saml"`)),
-				func() (identity.Federation, identity.SignInLimiter) {
-					return p.Providers.Federation, p.Providers.Beginnings
+				func() (identity.Federation, identity.SignInLimiter, identity.ProgramSignIn) {
+					return p.Providers.Federation, p.Providers.Beginnings, p.Providers.Programs
 				},
 			)
 		}
@@ -187,13 +188,20 @@ func TestModuleWires(t *testing.T) {
 	}
 }
 
-// TestModuleWiresWhole: the start fails for a provider without the federation or the limiter.
+// TestModuleWiresWhole: the start fails for a provider without one of the roles beside it.
 func TestModuleWiresWhole(t *testing.T) {
 	t.Parallel()
 	p := params(&fakeModule{}, &federation{})
 	for what, beside := range map[string]any{
-		"no federation": func() identity.SignInLimiter { return p.Providers.Beginnings },
-		"no beginnings": func() identity.Federation { return p.Providers.Federation },
+		"no federation": func() (identity.SignInLimiter, identity.ProgramSignIn) {
+			return p.Providers.Beginnings, p.Providers.Programs
+		},
+		"no beginnings": func() (identity.Federation, identity.ProgramSignIn) {
+			return p.Providers.Federation, p.Providers.Programs
+		},
+		"no programs": func() (identity.Federation, identity.SignInLimiter) {
+			return p.Providers.Federation, p.Providers.Beginnings
+		},
 	} {
 		for _, name := range []string{`name:"oidc"`, `name:"saml"`} {
 			var routes []httpapi.Routes
@@ -209,7 +217,7 @@ func TestModuleWiresWhole(t *testing.T) {
 				fx.Populate(fx.Annotate(&routes, fx.ParamTags(httpapi.Group))),
 			)
 			if err := app.Err(); err == nil || !strings.Contains(err.Error(),
-				"a provider takes an identity.Federation and identity.Beginnings") {
+				"a provider takes an identity.Federation, an identity.SignInLimiter and an identity.ProgramSignIn") {
 				t.Errorf("%s, %s: %v", what, name, err)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 func actions() map[string]audit.Action {
 	return map[string]audit.Action{
 		"sign-in": audit.AuthLogin, "complete-oidc": audit.AuthLogin, "complete-saml": audit.AuthLogin,
-		"sign-out":        audit.AuthLogout,
+		"exchange-code": audit.AuthLogin, "sign-out": audit.AuthLogout,
 		"change-password": audit.UserPassword, "mint-token": audit.TokenCreate, "revoke-token": audit.TokenRevoke,
 		"create-user": audit.UserCreate, "update-user": audit.UserUpdate, "delete-user": audit.UserDelete,
 		"create-team": audit.TeamCreate, "delete-team": audit.TeamDelete, "add-team-member": audit.TeamMemberAdd,

@@ -21,7 +21,7 @@ func TestNoSecretIsEchoed(t *testing.T) {
 	for _, member := range []string{
 		"username", "password", "current", "new", "token", "role", "full_name", "email", "phone", "title", "links", "notes",
 		"identities", "name",
-		"user_id", "expires_in", "subject", "object", "level",
+		"code", "verifier", "user_id", "expires_in", "subject", "object", "level",
 	} {
 		for _, value := range []string{
 			`"` + canary + `"`, `["` + canary + `"]`, `{"a":"` + canary + `"}`, `"` + long + `"`, `"` + canary + `\u0000"`,
@@ -32,7 +32,8 @@ func TestNoSecretIsEchoed(t *testing.T) {
 		}
 	}
 	requests := []string{
-		"POST /v1/auth/login", "POST /v1/auth/check", "PUT /v1/auth/me/password", "POST /v1/tokens", "POST /v1/users",
+		"POST /v1/auth/login", "POST /v1/auth/check", "POST /v1/auth/exchange",
+		"PUT /v1/auth/me/password", "POST /v1/tokens", "POST /v1/users",
 		"PUT /v1/users/known",
 		"POST /v1/teams", "POST /v1/teams/known/members", "POST /v1/orgs", "POST /v1/orgs/known/members", "POST /v1/grants",
 	}
@@ -71,6 +72,7 @@ func TestNoSecretInFailures(t *testing.T) {
 		f.fake.answer(err)
 		for request, body := range map[string]string{
 			"POST /v1/auth/login":       `{"username":"alex","password":"` + canary + `"}`,
+			"POST /v1/auth/exchange":    `{"code":"` + canary + `","verifier":"` + canary + `"}`,
 			"POST /v1/auth/check":       `{"token":"` + canary + `"}`,
 			"PUT /v1/auth/me/password":  `{"current":"` + canary + `","new":"` + canary + `"}`,
 			"POST /v1/users":            `{"username":"alex","role":"viewer","password":"` + canary + `",` + profile + `}`,

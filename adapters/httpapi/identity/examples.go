@@ -51,6 +51,7 @@ func exampleToken() TokenBody {
 	until := httpapi.ExampleTime().AddDate(1, 0, 0)
 	return TokenBody{
 		ID: "tok_01k0a0001vtx5zk9w2m4n6p8rs", Kind: "api", Name: "deploy pipeline", UserID: exampleUserID,
+		Username:  exampleUser().Username,
 		CreatedAt: httpapi.ExampleTime(), CreatedBy: exampleUserID, ExpiresAt: until, LimitsBody: exampleLimits(),
 	}
 }

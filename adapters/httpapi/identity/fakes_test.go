@@ -73,8 +73,8 @@ func user() identity.User {
 }
 
 func (s *fakeModule) token() identity.Token {
-	t := identity.Token{ID: "known", Kind: identity.APIToken, Name: "ci", UserID: userID, CreatedAt: past,
-		CreatedBy: "usr_admin", ExpiresAt: until}
+	t := identity.Token{ID: "known", Kind: identity.APIToken, Name: "ci", UserID: userID, Username: "alex",
+		CreatedAt: past, CreatedBy: "usr_admin", ExpiresAt: until}
 	if s.never {
 		t.ExpiresAt = time.Time{}
 	}
@@ -303,8 +303,8 @@ type provider struct {
 func (f provider) crosses() bool { return f.protocol == identity.SAML }
 
 func (f provider) Begin(ctx context.Context) (identity.Challenge, error) {
-	return identity.Challenge{URL: "https://id.test/authorize?state=s", Binding: "b1nding", CrossSite: f.crosses()},
-		f.ask(ctx)
+	return identity.Challenge{URL: "https://id.test/authorize?state=s", State: "s", Binding: "b1nding",
+		CrossSite: f.crosses()}, f.ask(ctx)
 }
 
 func (f provider) Complete(

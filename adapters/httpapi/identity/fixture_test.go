@@ -25,6 +25,7 @@ func params(s *fakeModule, fed *federation) identityapi.Params {
 		Grants: grants{s},
 		Providers: identityapi.Providers{
 			OIDC: provider{s, identity.OIDC}, SAML: provider{s, identity.SAML}, Federation: fed, Beginnings: &beginnings{},
+			Programs: programs{s},
 		},
 	}
 }

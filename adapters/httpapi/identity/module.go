@@ -10,7 +10,7 @@ import (
 )
 
 // Module provides the routes in httpapi.Group. The providers, named "oidc" and "saml", are optional; each of them
-// needs the federation and the limiter.
+// needs the roles beside them.
 var Module = fx.Module("httpapi.identity", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
 
 // Params are the dependencies of the routes.
@@ -27,8 +27,8 @@ type Params struct {
 	Providers Providers
 }
 
-// Providers are the outside identity providers. The routes of one that is nil, and of all without a Federation and
-// Beginnings, answer SignInDisabled.
+// Providers are the outside identity providers. The routes of one that is nil, and of all without the other roles,
+// answer SignInDisabled.
 type Providers struct {
 	fx.In
 
@@ -36,13 +36,15 @@ type Providers struct {
 	SAML       identity.Provider      `name:"saml" optional:"true"`
 	Federation identity.Federation    `optional:"true"`
 	Beginnings identity.SignInLimiter `optional:"true"`
+	Programs   identity.ProgramSignIn `optional:"true"`
 }
 
 func provide(p Params) (httpapi.Routes, error) {
 	for _, of := range []identity.Provider{p.Providers.OIDC, p.Providers.SAML} {
 		if of != nil && !p.Providers.ready(of) {
 			return httpapi.Routes{}, errors.New(
-				"httpapi/identity: a provider takes an identity.Federation and identity.Beginnings")
+				"httpapi/identity: a provider takes an identity.Federation, an identity.SignInLimiter and an " +
+					"identity.ProgramSignIn")
 		}
 	}
 	return New(p), nil

@@ -16,7 +16,7 @@ import (
 
 const (
 	tokenMembers = `"id":"known","kind":"api","name":"ci","user_id":"` + userID +
-		`","created_at":"2026-01-05T08:30:00.123456Z","created_by":"usr_admin"`
+		`","username":"alex","created_at":"2026-01-05T08:30:00.123456Z","created_by":"usr_admin"`
 	accountJSON = `{"id":"known","username":"alex","role":"operator","has_password":true,"full_name":"Alex","email":"a@example.com","phone":"1",
 		"title":"t","links":["https://x.test"],"notes":"n","identities":[{"protocol":"saml","issuer":"https://id.test","subject":"s"}],
 		"created_at":"2026-01-05T08:30:00.123456Z","updated_at":"2026-01-05T08:30:00.123456Z"}`

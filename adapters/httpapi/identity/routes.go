@@ -13,7 +13,7 @@ import (
 
 // ready reports whether p can be used for sign-in.
 func (s Providers) ready(p identity.Provider) bool {
-	return p != nil && s.Federation != nil && s.Beginnings != nil
+	return p != nil && s.Federation != nil && s.Beginnings != nil && s.Programs != nil
 }
 
 type handlers struct{ Params }
@@ -29,6 +29,7 @@ func New(p Params) httpapi.Routes {
 		h.orgs(r)
 		h.grants(r)
 		h.providerRoutes(r)
+		h.programRoutes(r)
 	}}
 }
 

@@ -153,7 +153,7 @@ func TestMe(t *testing.T) {
 	f.Call("GET", "/v1/auth/me", "viewer", "").Is(200, `{
 		"user":{"id":"`+userID+`","username":"alex","role":"operator"},"role":"operator",
 		"token":{"id":"known","kind":"api","name":"ci","user_id":"`+userID+
-		`","created_at":"2026-01-05T08:30:00.123456Z","created_by":"usr_admin","expires_at":"2036-01-05T20:30:00Z"},
+		`","username":"alex","created_at":"2026-01-05T08:30:00.123456Z","created_by":"usr_admin","expires_at":"2036-01-05T20:30:00Z"},
 		"teams":[{"id":"team_1","name":"web"}],"orgs":[{"id":"org_1","name":"retail","role":"admin"}],
 		"permissions":["run:read","*:*"],"open":false}`)
 	f.Call("GET", "/v1/auth/me", "", "", "Cookie", cookie+"=viewer").Has("Set-Cookie", "")

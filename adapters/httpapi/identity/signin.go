@@ -80,21 +80,33 @@ func (h *handlers) challenge(r *http.Request, p identity.Provider) (identity.Cha
 	case !httpapi.CookiesAllowed(r.Context()):
 		return identity.Challenge{}, insecure()
 	}
+	l, waits, err := program(r)
+	if err != nil {
+		return identity.Challenge{}, err
+	}
 	if err := h.Providers.Beginnings.Begin(r.Context()); err != nil {
 		return identity.Challenge{}, err
 	}
-	return p.Begin(r.Context())
+	c, err := p.Begin(r.Context())
+	if err == nil && waits {
+		err = h.Providers.Programs.Expect(r.Context(), c.State, l)
+	}
+	return c, err
 }
 
 func insecure() error {
 	return InsecureConnection.New("signing in takes https: over this connection a browser may hold no session")
 }
 
+// reader reads a provider's answer, and the state in it.
+type reader struct {
+	answer func(*http.Request) (url.Values, error)
+	state  string // the name of its parameter
+}
+
 // complete reads the provider's answer and opens a session. A program gets the token, a browser the cookie; cookies of
-// earlier sessions are deleted.
-func (h *handlers) complete(
-	p identity.Provider, b bindingCookie, read func(*http.Request) (url.Values, error),
-) http.HandlerFunc {
+// earlier sessions are deleted. If a program on the browser's machine waits, the browser is sent there instead.
+func (h *handlers) complete(p identity.Provider, b bindingCookie, read reader) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
 		binding, unbound := b.read(r)
@@ -102,10 +114,13 @@ func (h *handlers) complete(
 			w.Header().Add("Set-Cookie", b.set(ctx, "", -1))
 		}
 		w.Header().Add("Vary", "Accept")
-		s, err := h.admit(r, p, read, binding, unbound)
+		s, program, err := h.admit(r, p, read, binding, unbound)
 		switch {
 		case err != nil:
 			fail(w, r, err)
+		case program != "":
+			w.Header().Set("Location", program)
+			w.WriteHeader(http.StatusSeeOther)
 		case httpapi.Accepts(r, "application/json"):
 			if drop := httpapi.DropSession(ctx); drop != "" {
 				w.Header().Add("Set-Cookie", drop)
@@ -119,24 +134,30 @@ func (h *handlers) complete(
 	}
 }
 
+// admit returns the session, or the address of the program that waits for the sign-in.
 func (h *handlers) admit(
-	r *http.Request, p identity.Provider, read func(*http.Request) (url.Values, error), binding string, unbound bool,
-) (identity.Session, error) {
+	r *http.Request, p identity.Provider, read reader, binding string, unbound bool,
+) (s identity.Session, program string, err error) {
 	switch {
 	case !h.Providers.ready(p):
-		return identity.Session{}, disabled()
+		return s, "", disabled()
 	case !httpapi.Accepts(r, "application/json") && !httpapi.CookiesAllowed(r.Context()):
-		return identity.Session{}, insecure()
+		return s, "", insecure()
 	}
-	answer, err := read(r)
+	answer, err := read.answer(r)
 	if err != nil {
-		return identity.Session{}, identity.BadSignIn.New("the sign-in did not succeed").Because(err)
+		return s, "", identity.BadSignIn.New("the sign-in did not succeed").Because(err)
 	}
 	who, err := p.Complete(r.Context(), answer, binding, unbound)
 	if err != nil {
-		return identity.Session{}, err
+		return s, "", err
 	}
-	return h.Providers.Federation.Admit(r.Context(), who)
+	program, err = h.Providers.Programs.Return(r.Context(), answer.Get(read.state), who)
+	if err != nil || program != "" {
+		return s, program, err
+	}
+	s, err = h.Providers.Federation.Admit(r.Context(), who)
+	return s, "", err
 }
 
 // query reads an answer in the query of a redirect.
@@ -200,11 +221,13 @@ func (h *handlers) providerRoutes(r *httpapi.Router) {
 		http.StatusServiceUnavailable}
 	started := []int{http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 	const answers = "Answers the token to Accept: application/json; a browser gets the session as a cookie and is sent " +
-		"to /ui/ with 303."
+		"to /ui/ with 303, or to the program that waits for the sign-in."
 	login := func(path, id, summary string, p identity.Provider) {
 		r.Raw(httpapi.Route{
 			Method: http.MethodGet, Path: path, ID: id, Tag: tag, Summary: summary, Access: httpapi.Public(), Session: true,
-			Description: "At most a hundred a minute from one address, else 429.", Status: http.StatusFound, Errors: started,
+			Description: "At most a hundred a minute from one address, else 429. With cli, challenge and state the sign-in is " +
+				"handed to a program on the browser's machine (see /v1/auth/exchange).",
+			Status: http.StatusFound, Errors: started,
 		}, once(h.begin(p)))
 	}
 	login("/auth/oidc/login", "begin-oidc", "Begin a sign-in at the OpenID Connect provider", h.Providers.OIDC)
@@ -214,14 +237,14 @@ func (h *handlers) providerRoutes(r *httpapi.Router) {
 		Summary: "Complete a sign-in at the OpenID Connect provider", Description: answers, Access: httpapi.Public(),
 		Session: true,
 		Status:  http.StatusOK, Example: exampleSession(), Errors: refused,
-	}, once(h.complete(h.Providers.OIDC, bindingCookieOf(false), query)))
+	}, once(h.complete(h.Providers.OIDC, bindingCookieOf(false), reader{query, "state"})))
 	r.Raw(httpapi.Route{
 		Method: http.MethodPost, Path: "/auth/saml/acs", ID: "complete-saml", Action: audit.AuthLogin, Tag: tag,
 		Summary:     "Receive the SAML provider's assertion",
 		Description: answers, Access: httpapi.Public(), Session: true, Consumes: form, Status: http.StatusOK,
 		Example: exampleSession(),
 		Request: "SAMLResponse=PHNhbWxwOlJlc3BvbnNlLz4%3D&RelayState=", Errors: refused,
-	}, h.complete(h.Providers.SAML, bindingCookieOf(true), posted))
+	}, h.complete(h.Providers.SAML, bindingCookieOf(true), reader{posted, "RelayState"}))
 	r.Raw(httpapi.Route{
 		Method: http.MethodGet, Path: "/auth/saml/metadata", ID: "read-saml-metadata", Tag: tag,
 		Description: "For the administrator of the identity provider. 404 where the install has no SAML provider.",

@@ -293,6 +293,7 @@ func TestDisabledProviders(t *testing.T) {
 		"none":          func(p *identityapi.Params) { p.Providers = identityapi.Providers{} },
 		"no beginnings": func(p *identityapi.Params) { p.Providers.Beginnings = nil },
 		"no federation": func(p *identityapi.Params) { p.Providers.Federation = nil },
+		"no programs":   func(p *identityapi.Params) { p.Providers.Programs = nil },
 	} {
 		f := setup(t, func(_ *httpapi.Config, p *identityapi.Params) { change(p) })
 		for _, path := range []string{"/auth/oidc/login", callback, "/auth/saml/login", "/auth/saml/metadata"} {
@@ -303,6 +304,7 @@ func TestDisabledProviders(t *testing.T) {
 			}
 		}
 		f.acs("code=good", "Accept", "application/json").Problem(404, "sign_in_disabled")
+		f.Call("POST", "/v1/auth/exchange", "", `{"code":"c","verifier":"v"}`).Problem(404, "sign_in_disabled")
 	}
 	f := setup(t)
 	if a := f.Call("GET", "/auth/saml/metadata", "", "").

@@ -43,6 +43,7 @@ type TokenBody struct {
 	Kind       identity.TokenKind `json:"kind" enum:"api,session"`
 	Name       string             `json:"name"`
 	UserID     string             `json:"user_id"`
+	Username   string             `json:"username" doc:"The name of the account, as it is now."`
 	CreatedAt  time.Time          `json:"created_at"`
 	CreatedBy  string             `json:"created_by"`
 	ExpiresAt  time.Time          `json:"expires_at,omitzero" doc:"Absent where it never expires."`
@@ -53,8 +54,9 @@ type TokenBody struct {
 
 func tokenBody(t identity.Token) TokenBody {
 	return TokenBody{
-		ID: t.ID, Kind: t.Kind, Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy,
-		ExpiresAt: t.ExpiresAt, LastUsedAt: t.LastUsedAt, LimitsBody: limitsBody(t), ParentID: t.ParentID,
+		ID: t.ID, Kind: t.Kind, Name: t.Name, UserID: t.UserID, Username: t.Username, CreatedAt: t.CreatedAt,
+		CreatedBy: t.CreatedBy, ExpiresAt: t.ExpiresAt, LastUsedAt: t.LastUsedAt, LimitsBody: limitsBody(t),
+		ParentID: t.ParentID,
 	}
 }
 

@@ -100,10 +100,11 @@ func serve(t *testing.T, s *fakePlane, config httpserver.Config) *serving {
 		t.Fatal(err)
 	}
 	config.Addr = "127.0.0.1:0"
-	out.Server = httpserver.New(config, res.Handler, slog.New(slog.DiscardHandler))
-	if err := out.Listen(t.Context(), func(err error) { t.Errorf("serving ended: %v", err) }); err != nil {
+	out.Server = httpserver.New(config, slog.New(slog.DiscardHandler))
+	if err := out.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	out.Serve(res.Handler, func(err error) { t.Errorf("serving ended: %v", err) })
 	t.Cleanup(func() { out.end(t) })
 	return out
 }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ type ListInput struct {
 	Task   string        `query:"task" maxLength:"1000" doc:"Runs in which a task of this name ran."`
 	After  string        `query:"after" doc:"Created at or after this instant, RFC 3339."`
 	Before string        `query:"before" doc:"Created before this instant, RFC 3339."`
-	Q      string        `query:"q" doc:"Words, and the terms status: tool: source: actor: host: label:k=v change: template: queue:. Quotes hold a value with spaces."`
+	Q      string        `query:"q" doc:"Words, and the terms status: tool: source: actor: host: label:k=v change: template: queue:. template: takes an id or a name. Quotes hold a value with spaces, and words that look like a term."`
 }
 
 // filter reads the query. An invalid value is an Invalid fault that names its parameter.
@@ -58,7 +59,7 @@ func statuses(where string, values []string) ([]runs.Status, error) {
 		for _, v := range strings.Split(list, ",") {
 			s := runs.Status(strings.TrimSpace(v))
 			if !s.Valid() {
-				return nil, fault.BadField(where, "is not a status of a run")
+				return nil, fault.NoneOf(where, s, runs.Statuses()...)
 			}
 			if !slices.Contains(out, s) {
 				out = append(out, s)
@@ -111,18 +112,24 @@ func search(f *runs.Filter, q string) error {
 // term is one piece of q: a word without a key, or a key with its value.
 type term struct{ key, value string }
 
-// keys are the terms that q knows; anything else before a colon is part of a word.
+// keys are the terms that q knows.
 func keys() []string {
 	return []string{"status", "tool", "source", "actor", "host", "label", "change", "template", "queue"}
 }
+
+// keyForm is what a term begins with. Anything else before a colon is part of a word: a time, a drive, an image with a
+// version. A URL is a word too.
+var keyForm = lazyregexp.New(`^[a-z_]+:($|[^/]|/[^/]|/$)`)
 
 // terms splits q at white space outside of quotes. A quoted phrase consists of words, even if it contains colons.
 func terms(q string) ([]term, error) {
 	var out []term
 	var b strings.Builder
+	var wrong error
 	quoted, literal := false, false
 	flush := func() {
-		out = append(out, split(b.String(), literal)...)
+		more, err := split(b.String(), literal)
+		out, wrong = append(out, more...), cmp.Or(wrong, err)
 		b.Reset()
 		literal = false
 	}
@@ -143,18 +150,61 @@ func terms(q string) ([]term, error) {
 		return nil, fault.BadField("q", "has a quote without its end")
 	}
 	flush()
-	return out, nil
+	return out, wrong
 }
 
-func split(s string, literal bool) []term {
-	if k, v, ok := strings.Cut(s, ":"); ok && !literal && slices.Contains(keys(), k) {
-		return []term{{key: k, value: v}}
+// split returns the term that s is, or its words. Something like a term that does not exist is an Invalid fault.
+func split(s string, literal bool) ([]term, error) {
+	if !literal && keyForm.MatchString(s) {
+		k, v, _ := strings.Cut(s, ":")
+		if !slices.Contains(keys(), k) {
+			return nil, unknownKey(k)
+		}
+		return []term{{key: k, value: v}}, nil
 	}
 	var out []term
 	for _, w := range strings.Fields(s) {
 		out = append(out, term{value: w})
 	}
-	return out
+	return out, nil
+}
+
+func unknownKey(k string) error {
+	meant := ""
+	for _, near := range keys() {
+		if distance(k, near) <= 2 {
+			meant = " Did you mean " + near + ":?"
+			break
+		}
+	}
+	return fault.BadField("q", "%q is no term.%s Terms are %s:. A word with a colon needs quotes.", k+":", meant,
+		strings.Join(keys(), ":, "))
+}
+
+// distance counts the characters to change, add, drop or swap with their neighbour to make b of a.
+func distance(a, b string) int {
+	var before []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
+		for j := range len(b) {
+			next[j+1] = min(row[j+1], next[j]) + 1
+			if a[i] == b[j] {
+				next[j+1] = min(next[j+1], row[j])
+			} else {
+				next[j+1] = min(next[j+1], row[j]+1)
+			}
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
 }
 
 // into adds the term to the filter. A second, different value of a field is an error.
@@ -192,7 +242,11 @@ func (t term) into(f *runs.Filter) error {
 	case "change":
 		return once(&f.Change, where, t.value)
 	case "template":
-		return once(&f.Template, where, t.value)
+		if f.Templates != nil && f.Templates[0] != t.value {
+			return fault.BadField(where, "is given twice")
+		}
+		f.Templates = []string{t.value}
+		return nil
 	default:
 		return once(&f.Queue, where, t.value)
 	}
@@ -217,7 +271,7 @@ func sources(f *runs.Filter, where, list string) error {
 	for _, v := range strings.Split(list, ",") {
 		s := runs.Source(strings.TrimSpace(v))
 		if !slices.Contains(all, s) {
-			return fault.BadField(where, "is not a source of a run")
+			return fault.NoneOf(where, s, all...)
 		}
 		f.Sources = append(f.Sources, s)
 	}

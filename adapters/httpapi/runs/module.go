@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -25,8 +26,10 @@ type Params struct {
 	Streamer   runs.Streamer
 	Tickets    runs.Tickets
 	Insight    runs.Insight `optional:"true"` // nil leaves its routes out
-	Trail      audit.Trail  // nil leaves audit_receipt out
-	Clock      clock.Clock
+	// Templates finds the templates that a search names. If it is nil, a search takes ids alone.
+	Templates catalog.Templates `optional:"true"`
+	Trail     audit.Trail       // nil leaves audit_receipt out
+	Clock     clock.Clock
 	// Heartbeat is how often a silent stream shows that it lives; 0 means 15 seconds.
 	Heartbeat time.Duration `name:"heartbeat" optional:"true"`
 }

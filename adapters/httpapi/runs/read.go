@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -31,19 +33,34 @@ func (h *handlers) list(ctx context.Context, in *ListInput) (*httpapi.Output[htt
 	if err != nil {
 		return nil, err
 	}
-	page, err := h.Reader.List(ctx, f)
+	if err := h.named(ctx, &f); err != nil {
+		return nil, err
+	}
+	found, err := h.Reader.List(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.texts.of(page.Runs, h.Clock.Now())
+	list, err := h.texts.of(found.Runs, h.Clock.Now())
 	if err != nil {
 		return nil, err
 	}
 	body, err := httpapi.EncodedList(ListBody{
-		Runs: []httpapi.RunsRunBody{}, Count: len(list), Total: page.Total, TotalCapped: page.TotalCapped,
-		HasMore: page.HasMore, NextOffset: f.Offset + len(list), NextCursor: page.NextCursor, Limit: f.Limit,
+		Runs: []httpapi.RunsRunBody{}, Count: len(list), Total: found.Total, TotalCapped: found.TotalCapped,
+		HasMore: found.HasMore, NextOffset: f.Offset + len(list), NextCursor: found.NextCursor, Limit: f.Limit,
 	}, list)
 	return &httpapi.Output[httpapi.Encoded[ListBody]]{Body: body}, err
+}
+
+// named adds the templates of that name which the caller may read to the id that the filter looks for.
+func (h *handlers) named(ctx context.Context, f *runs.Filter) error {
+	if h.Templates == nil || len(f.Templates) == 0 {
+		return nil
+	}
+	list, _, err := h.Templates.List(ctx, catalog.Filter{Name: f.Templates[0]}, page.Window{})
+	for i := range list {
+		f.Templates = append(f.Templates, list[i].ID)
+	}
+	return err
 }
 
 // GetInput names a run and the version that the client has.

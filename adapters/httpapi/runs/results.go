@@ -97,7 +97,8 @@ type CompareBody struct {
 	Run           httpapi.RunsRunBody `json:"run"`
 	Baseline      httpapi.RunsRunBody `json:"baseline"`
 	Duration      SpanBody            `json:"duration"`
-	Hosts         []HostChangeBody    `json:"hosts"`
+	Hosts         []HostChangeBody    `json:"hosts" doc:"Hosts of either run, without those that the other run's limit leaves out."`
+	Outside       int                 `json:"outside" doc:"Hosts of one run that the limit of the other one leaves out; they are neither added nor gone."`
 	Tasks         []TaskChangeBody    `json:"tasks"`
 	ChangedFields []string            `json:"changed_fields"`
 }
@@ -114,6 +115,7 @@ func (h *handlers) comparison(c *runs.Comparison) CompareBody {
 			b, a := t.Before.Milliseconds(), t.After.Milliseconds()
 			return TaskChangeBody{Task: t.Task, BeforeMS: b, AfterMS: a, DeltaMS: a - b}
 		}),
+		Outside:       c.Outside,
 		ChangedFields: append([]string{}, c.ChangedFields...),
 	}
 }

@@ -185,9 +185,9 @@ func (h *handlers) following(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/stream", ID: "follow-run", Tag: tag,
 		Summary: "Follow a run over Server-Sent Events",
-		Description: "Events: run (the record, first and at each status), event (its id is the sequence number), log " +
-			"(offset and text), matrix and end; a comment every 15 seconds. A reader that does not keep up is dropped and " +
-			"resumes with after and log_offset.\n\n" + deltaForm,
+		Description: "Events: run (the record, first, at each status, and when a step of a pipeline gets another status or " +
+			"run), event (its id is the sequence number), log (offset and text), matrix and end; a comment " +
+			"every 15 seconds. A reader that does not keep up is dropped and resumes with after and log_offset.\n\n" + deltaForm,
 		Access: read().OrTicket(h.redeem), Status: http.StatusOK, Produces: "text/event-stream",
 		Example: "event: log\ndata: {\"offset\":0,\"text\":\"PLAY [all]\\n\"}\n\n",
 		Errors:  []int{http.StatusNotFound, http.StatusTooManyRequests},

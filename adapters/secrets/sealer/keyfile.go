@@ -57,6 +57,19 @@ func Open(from KeySource) (*Sealer, error) {
 	return newSealer(keys, file)
 }
 
+// Check reads the keys and creates nothing. A missing key of Dir is no error. The other errors are those of Open.
+func (k KeySource) Check() error {
+	if k.Text == "" && k.File == "" {
+		_, err := readKeys(filepath.Join(k.Dir, KeyFile))
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	_, err := k.load()
+	return err
+}
+
 func (k KeySource) load() ([][]byte, error) {
 	switch {
 	case k.Text != "":

@@ -31,6 +31,9 @@ func callerQueries(d *db.DB) (byHash, byID, byName string) {
 
 func (s *Store) caller(ctx context.Context, query string, args ...any) (identity.Bearer, bool, error) {
 	c, ok, err := db.QueryRow[caller](ctx, s.d.Read(ctx), query, args...)
+	if c.Token.ID != "" {
+		c.Token.Username = c.User.Username
+	}
 	return identity.Bearer{Token: identity.Token(c.Token), User: identity.User(c.User), Version: c.Version}, ok, err
 }
 

@@ -51,7 +51,7 @@ func TestAnOlderDatabaseKeepsItsAccounts(t *testing.T) {
 		}
 		b, err := s.TokenByHash(t.Context(), hash)
 		want := identity.Bearer{User: user, Token: identity.Token{ID: "tok_1", Kind: identity.APIToken, Name: "first",
-			UserID: "usr_1", CreatedAt: at, CreatedBy: "usr_1", SignedInAt: at}}
+			UserID: "usr_1", Username: "admin", CreatedAt: at, CreatedBy: "usr_1", SignedInAt: at}}
 		if diff := cmp.Diff(want, b); diff != "" || err != nil {
 			t.Errorf("the token: %v (-want +got):\n%s", err, diff)
 		}

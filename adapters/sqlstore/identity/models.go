@@ -63,6 +63,7 @@ type tokenColumns struct {
 	Kind       identity.TokenKind
 	Name       string
 	UserID     string
+	Username   string `bun:",scanonly"`
 	CreatedAt  time.Time
 	CreatedBy  string
 	ExpiresAt  time.Time `bun:",nullzero"`

@@ -53,8 +53,14 @@ func (s *Store) hold(ctx context.Context, q bun.IDB, id string) error {
 
 func (s *Store) TokenByID(ctx context.Context, id string) (identity.Token, error) {
 	var row token
-	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).ExcludeColumn("hash").Where("t.id = ?", id))
+	ok, err := db.First(ctx, selectTokens(s.d.Read(ctx), &row).Where("t.id = ?", id))
 	return identity.Token(row.tokenColumns), db.OrMissing(ok, db.Wrap(err, "read a token"), noToken(id))
+}
+
+// selectTokens starts a query of tokens with the names of their accounts.
+func selectTokens(q bun.IDB, rows any) *bun.SelectQuery {
+	return q.NewSelect().Model(rows).ExcludeColumn("hash").ColumnExpr("u.username").
+		Join("JOIN users AS u ON u.id = t.user_id")
 }
 
 func noToken(id string) error { return identity.TokenNotFound.New("no token %q", id) }
@@ -62,7 +68,7 @@ func noToken(id string) error { return identity.TokenNotFound.New("no token %q",
 // They are sorted by creation.
 func (s *Store) ListTokens(ctx context.Context, w page.Window) ([]identity.Token, int, error) {
 	q, rows := s.d.Read(ctx), []token(nil)
-	err := q.NewSelect().Model(&rows).ExcludeColumn("hash").OrderExpr("t.created_at, t.id").Apply(db.Window(w)).Scan(ctx)
+	err := selectTokens(q, &rows).OrderExpr("t.created_at, t.id").Apply(db.Window(w)).Scan(ctx)
 	if err != nil {
 		return nil, 0, db.Wrap(err, "list tokens")
 	}

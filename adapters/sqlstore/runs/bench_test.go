@@ -53,7 +53,7 @@ func listings(n int) map[string]runs.Filter {
 		"labels":          {Labels: map[string]string{"env": "prod", "site": "lima"}},
 		"host":            {Host: "host42"},
 		"change":          {Change: "CHG-1007"},
-		"template":        {Template: "sch_042"},
+		"template":        {Templates: []string{"sch_042"}},
 		"queue":           {Queue: "default"},
 		"after":           {After: deep},
 		"before":          {Before: deep},

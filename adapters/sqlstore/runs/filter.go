@@ -128,8 +128,8 @@ func terms(f *runs.Filter) []term {
 	if f.Change != "" {
 		out = append(out, shown(column("change_label", []string{f.Change}, true), f.Change))
 	}
-	if f.Template != "" {
-		out = append(out, column("lineage", []string{f.Template}, true)) // runs of the template, whatever launched them
+	if len(f.Templates) > 0 {
+		out = append(out, column("lineage", f.Templates, true)) // runs of the template, whatever launched them
 	}
 	if f.Actor != "" {
 		out = append(out, byActor(f.Actor))

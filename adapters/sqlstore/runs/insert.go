@@ -91,7 +91,7 @@ func rest(spec runs.Spec) (runs.Spec, bool) {
 	c := &spec.Controls
 	plain := c.Limit == "" && len(c.Tags)+len(c.SkipTags) == 0 && c.Forks == 0 && c.Verbosity == 0 && !c.DiffMode
 	return spec, !plain || spec.InventoryID != "" || spec.Inventory != "" || spec.ProjectID != "" || spec.DryRun ||
-		spec.Shards != 0 || spec.TimeoutSeconds != 0 ||
+		spec.DryRunExecutes || spec.Shards != 0 || spec.TimeoutSeconds != 0 ||
 		len(spec.CredentialIDs)+len(spec.Notifications)+len(spec.Templated)+len(spec.FailOn)+len(spec.Locks) > 0 ||
 		spec.RequireApproval || spec.ExclusiveHosts || spec.TemplateID != "" || spec.InventoryQuery != ""
 }

@@ -58,7 +58,7 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	}
 	address := p.oauth(d, d.styles[0]).AuthCodeURL(state,
 		oidc.Nonce(derive(binding, nonceLabel)), oauth2.S256ChallengeOption(derive(binding, verifierLabel)))
-	return identity.Challenge{URL: address, Binding: binding}, nil
+	return identity.Challenge{URL: address, State: state, Binding: binding}, nil
 }
 
 // The first call with a code uses up the handshake, whatever its result is; a refusal is then recorded, and the fault

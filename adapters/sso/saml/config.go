@@ -51,6 +51,36 @@ const (
 // ErrMetadataFile is in the chain of New's error if the metadata file is invalid.
 var ErrMetadataFile = errors.New("the metadata's file")
 
+// Check reads the certificate, the key and the metadata file, and checks the addresses.
+func Check(cfg Config) error {
+	_, _, err := cfg.read()
+	return err
+}
+
+// read returns the base address and the key pair of a valid Config.
+func (cfg Config) read() (base string, pair *keyPair, err error) {
+	if (cfg.MetadataURL == "") == (cfg.MetadataFile == "") {
+		return "", nil, errors.New("saml: exactly one of the metadata's address and file is required")
+	}
+	if cfg.MetadataURL != "" {
+		if err := trustedAddress(cfg.MetadataURL); err != nil {
+			return "", nil, fmt.Errorf("saml: metadata address: %w", err)
+		}
+	}
+	if cfg.MetadataFile != "" {
+		if _, err := fromFile(cfg.MetadataFile); err != nil {
+			return "", nil, fmt.Errorf("saml: %w: %w", ErrMetadataFile, err)
+		}
+	}
+	if base, err = baseAddress(cfg.BaseURL); err != nil {
+		return "", nil, fmt.Errorf("saml: base address: %w", err)
+	}
+	if pair, err = loadPair(cfg.CertFile, cfg.KeyFile); err != nil {
+		return "", nil, fmt.Errorf("saml: %w", err)
+	}
+	return base, pair, nil
+}
+
 // New creates a provider. It reads the certificate, the key and the metadata file, and checks the addresses. Metadata
 // from an address is read at the first sign-in, so that the server starts even if the provider is down.
 func New(cfg Config, store identity.HandshakeStore, recorder audit.Recorder, unit tx.Unit, clock clock.Clock,
@@ -59,29 +89,12 @@ func New(cfg Config, store identity.HandshakeStore, recorder audit.Recorder, uni
 	if recorder == nil {
 		return nil, errors.New("saml: a recorder is required")
 	}
-	if (cfg.MetadataURL == "") == (cfg.MetadataFile == "") {
-		return nil, errors.New("saml: exactly one of the metadata's address and file is required")
-	}
-	if cfg.MetadataURL != "" {
-		if err := trustedAddress(cfg.MetadataURL); err != nil {
-			return nil, fmt.Errorf("saml: metadata address: %w", err)
-		}
-		if client == nil {
-			return nil, errors.New("saml: a client is required to read the metadata's address")
-		}
-	}
-	if cfg.MetadataFile != "" {
-		if _, err := fromFile(cfg.MetadataFile); err != nil {
-			return nil, fmt.Errorf("saml: %w: %w", ErrMetadataFile, err)
-		}
-	}
-	base, err := baseAddress(cfg.BaseURL)
-	if err != nil {
-		return nil, fmt.Errorf("saml: base address: %w", err)
-	}
-	pair, err := loadPair(cfg.CertFile, cfg.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("saml: %w", err)
+	base, pair, err := cfg.read()
+	switch {
+	case err != nil:
+		return nil, err
+	case cfg.MetadataURL != "" && client == nil:
+		return nil, errors.New("saml: a client is required to read the metadata's address")
 	}
 	return &Provider{
 		sp: serviceProvider{

@@ -61,7 +61,7 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	if err != nil {
 		return identity.Challenge{}, fmt.Errorf("keep a saml request: %w", err)
 	}
-	return identity.Challenge{URL: target, Binding: binding, CrossSite: true}, nil
+	return identity.Challenge{URL: target, State: relay, Binding: binding, CrossSite: true}, nil
 }
 
 // An answer uses up the request of its RelayState, even if it is refused; the refusal is then recorded, and the fault

@@ -22,6 +22,7 @@ type notes struct {
 	tagged      bool
 	missing     string // the missing inventory path
 	unparsed    bool
+	causes      []string // what Ansible's plugins said about sources that they could not read
 	empty       bool
 	limitFailed bool // Ansible refused to start since the limit leaves no host
 	unmatched   []string
@@ -58,6 +59,10 @@ func (n *notes) warning(text string) {
 		_, pattern, _ := strings.Cut(text, "ignoring: ")
 		if len(n.unmatched) < maxNotes && !slices.Contains(n.unmatched, pattern) {
 			n.unmatched = append(n.unmatched, pattern)
+		}
+	case strings.Contains(text, "Failed to parse ") && strings.Contains(text, " plugin: "):
+		if len(n.causes) < maxNotes && !slices.Contains(n.causes, text) {
+			n.causes = append(n.causes, strings.TrimPrefix(text, "* "))
 		}
 	case strings.HasPrefix(text, "Unable to parse ") && strings.HasSuffix(text, " as an inventory source"),
 		strings.HasPrefix(text, "No inventory was parsed"):
@@ -165,11 +170,31 @@ func (n *notes) inventory() []runs.Warning {
 		return []runs.Warning{{Code: runs.WarnInventoryPathMissing, Message: fmt.Sprintf("The inventory %q is a path "+
 			"on the executing machine, and nothing is there. A stored inventory is chosen by its id.", n.missing)}}
 	case n.unparsed:
-		return []runs.Warning{{Code: runs.WarnInventoryUnparsed, Message: "An inventory source could not be read."}}
+		return []runs.Warning{{Code: runs.WarnInventoryUnparsed,
+			Message: strings.TrimSpace("An inventory source could not be read. " + n.cause())}}
 	case n.empty || n.hosts == 0:
 		return []runs.Warning{{Code: runs.WarnInventoryEmpty, Message: "The inventory holds no host."}}
 	}
 	return nil
+}
+
+// maxCause bounds what is repeated of Ansible's reasons, in bytes.
+const maxCause = 4000
+
+// cause returns what the plugins said about a source that could not be read. If a script failed, the others tried to
+// read its text, which says nothing. The end of a long reason is what the script said last.
+func (n *notes) cause() string {
+	list := n.causes
+	for _, c := range n.causes {
+		if strings.Contains(c, " with script plugin: ") && !strings.Contains(c, "declined parsing") {
+			list = []string{c}
+		}
+	}
+	out := strings.Join(list, "; ")
+	if len(out) > maxCause {
+		out = "…" + strings.ToValidUTF8(out[len(out)-maxCause:], "")
+	}
+	return out
 }
 
 func unreachable(stats map[string]hostStats) []string {

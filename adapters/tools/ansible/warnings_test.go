@@ -2,6 +2,9 @@ package ansible_test
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +76,34 @@ func TestWarnings(t *testing.T) {
 			}
 			if c.code == 4 && len(p.of(runs.EventHostUnreachable)) != 1 {
 				t.Error("no event of the unreachable host")
+			}
+		})
+	}
+}
+
+// TestInventoryScriptFails checks that the warning of a run says why the script of its inventory failed.
+func TestInventoryScriptFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, want, not string }{
+		"short": {"echo first >&2; echo 'cmdb: 401 unauthorized' >&2; exit 3", "first cmdb: 401 unauthorized", "ini plugin"},
+		"long":  {"seq 3000 >&2; exit 1", "2999 3000", "plugin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, map[string]string{"site.yml": plain})
+			p.write("cmdb.sh", "#!/bin/sh\n"+c.script+"\n")
+			if err := os.Chmod(filepath.Join(p.dir, "cmdb.sh"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			p.play.Inventory = "cmdb.sh"
+			res := p.run()
+			i := slices.IndexFunc(res.Warnings, func(w runs.Warning) bool { return w.Code == runs.WarnInventoryUnparsed })
+			if i < 0 {
+				t.Fatalf("%+v\n%s", res, &p.out)
+			}
+			text := res.Warnings[i].Message
+			if !strings.HasSuffix(text, c.want) || strings.Contains(text, c.not) || len(text) > 4096 {
+				t.Errorf("%d bytes: %s", len(text), text)
 			}
 		})
 	}

@@ -52,8 +52,9 @@ func fullSpec() catalog.TemplateSpec {
 				CredentialIDs:  []string{"crd_1"}, InventoryID: "inv_2", Queue: odd},
 		},
 		CredentialIDs: []string{"crd_2", "crd_1"}, SelectableCredentialIDs: []string{"crd_9", "crd_3"}, Queue: odd,
-		Labels: map[string]string{"a": odd, odd: ""}, Change: odd, DryRun: true, AllowOverrides: []string{"tags", "limit"},
-		AllowedVars: []string{"ansible_user", odd}, IsolationProfile: odd, FailOn: []string{"unreachable", "no_hosts"},
+		Labels: map[string]string{"a": odd, odd: ""}, Change: odd, DryRun: true, DryRunExecutes: true,
+		AllowOverrides: []string{"tags", "limit"},
+		AllowedVars:    []string{"ansible_user", odd}, IsolationProfile: odd, FailOn: []string{"unreachable", "no_hosts"},
 		RequireApproval: true, MaxConcurrent: runs.MaxConcurrent, WhenBusy: runs.BusyReplace, Locks: []string{"b", odd},
 		ExclusiveHosts: true,
 	}

@@ -202,6 +202,7 @@ func (e *env) addToken(t tb, owner string, edit ...func(*identity.Token)) (ident
 	t.Helper()
 	tok, hash := e.token(owner, edit...)
 	e.must(t, func(ctx context.Context) error { return e.Tokens.InsertToken(ctx, tok, hash) })
+	tok.Username = e.getAccount(t, owner).Username
 	return tok, hash
 }
 

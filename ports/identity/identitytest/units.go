@@ -237,6 +237,7 @@ func unitReads(t *testing.T, e *env) {
 			return err
 		}
 		_, err = e.Grants.InsertGrant(ctx, g)
+		tok.Username = a.Username
 		return errors.Join(err, e.readsWithin(ctx, t, a, tok, hash, g))
 	})
 }

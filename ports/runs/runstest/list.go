@@ -103,7 +103,9 @@ func filterCases() []filterCase {
 			r.Labels = map[string]string{"x": "1", "y": "2"}
 		}},
 		{"change", runs.Filter{Change: "CHG-7"}, func(r *runs.Run) { r.Change = "CHG-7" }},
-		{"template", runs.Filter{Template: "tpl_7"}, func(r *runs.Run) { r.Lineage = "tpl_7" }},
+		{"template", runs.Filter{Templates: []string{"tpl_7", "tpl_none", "tpl_7"}}, func(r *runs.Run) {
+			r.Lineage = "tpl_7"
+		}},
 		{"queue", runs.Filter{Queue: "gpu"}, func(r *runs.Run) { r.Spec.Queue = "gpu" }},
 		{"after", runs.Filter{After: at(24 * time.Hour)}, func(r *runs.Run) { r.CreatedAt = at(24 * time.Hour) }},
 		{"before", runs.Filter{Before: at(-24 * time.Hour)}, func(r *runs.Run) {
@@ -163,8 +165,8 @@ func merge(a, b runs.Filter) runs.Filter {
 	if b.Change != "" {
 		a.Change = b.Change
 	}
-	if b.Template != "" {
-		a.Template = b.Template
+	if b.Templates != nil {
+		a.Templates = b.Templates
 	}
 	if b.Queue != "" {
 		a.Queue = b.Queue

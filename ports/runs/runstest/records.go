@@ -54,7 +54,7 @@ func fullRun(r *runs.Run) {
 		ProjectID: "prj_1",
 		Controls: runs.Controls{Limit: "web:!db", Tags: []string{"x"}, SkipTags: []string{"y"}, Forks: 5, Verbosity: 3,
 			DiffMode: true},
-		DryRun: true, Shards: 4, TimeoutSeconds: 90, Env: map[string]string{"A": "b", "LEER": ""},
+		DryRun: true, DryRunExecutes: true, Shards: 4, TimeoutSeconds: 90, Env: map[string]string{"A": "b", "LEER": ""},
 		CredentialIDs: []string{"crd_1"},
 		Queue:         "gpu", Priority: -7, Notifications: []runs.Notification{{Kind: "slack",
 			URL: "https://x.example/?a=1&b=<2>", OnFailure: true}},

@@ -40,6 +40,10 @@ func fromAPI(members []member, o map[string]any, name func(kind, id string) Ref)
 				id, _ := x.(string)
 				return name(m.to, id)
 			})
+		case subject:
+			v = subjectOf(v, name)
+		case subjects:
+			v = each(v, func(x any) any { return subjectOf(x, name) })
 		case record:
 			if inner, isObject := v.(map[string]any); isObject {
 				v = fromAPI(m.fields, inner, name)
@@ -53,6 +57,24 @@ func fromAPI(members []member, o map[string]any, name func(kind, id string) Ref)
 		out[m.name] = v
 	}
 	return out
+}
+
+// subjectOf returns the object that the API names by KIND:ID, or by its id alone.
+func subjectOf(v any, name func(kind, id string) Ref) any {
+	s, _ := v.(string)
+	word, id, prefixed := strings.Cut(s, ":")
+	if prefixed && word == noun(Queue) {
+		return Ref{Key: Key{Kind: Queue, Name: id}}
+	}
+	for _, kind := range []string{User, Team, Project, Template, Inventory, Credential} {
+		switch {
+		case prefixed && word == noun(kind):
+			return name(kind, id)
+		case !prefixed && IsID(kind, s):
+			return name(kind, s)
+		}
+	}
+	return v
 }
 
 func each(v any, fn func(any) any) any {
@@ -115,21 +137,28 @@ func toAPI(members []member, spec map[string]any, id func(Key) (string, error)) 
 func sent(m *member, v any, id func(Key) (string, error)) (any, error) {
 	switch x := v.(type) {
 	case Ref:
-		if x.ID != "" {
-			return x.ID, nil
+		sid, err := x.ID, error(nil)
+		if sid == "" {
+			sid, err = id(x.Key)
 		}
-		return id(x.Key)
+		if m.shape == subject && slices.Contains([]string{User, Team, Queue}, x.Kind) {
+			sid = noun(x.Kind) + ":" + sid
+		}
+		return sid, err
 	case map[string]any:
 		if m.shape == record {
 			return toAPI(m.fields, x, id)
 		}
 	case []any:
-		if m.shape != refs && m.shape != records {
+		if m.shape != refs && m.shape != records && m.shape != subjects {
 			return v, nil
 		}
 		out := make([]any, 0, len(x))
 		for _, item := range x {
 			one := member{shape: record, fields: m.fields}
+			if m.shape == subjects {
+				one.shape = subject
+			}
 			s, err := sent(&one, item, id)
 			if err != nil {
 				return nil, err
@@ -142,7 +171,13 @@ func sent(m *member, v any, id func(Key) (string, error)) (any, error) {
 }
 
 // Normal omits members with default values.
-func Normal(k Kind, spec map[string]any) map[string]any { return normal(k.of(spec), spec) }
+func Normal(k Kind, spec map[string]any) map[string]any {
+	out := normal(k.of(spec), spec)
+	if k.Name == Credential && out["type"] != nil {
+		delete(out, "kind") // a type makes it custom
+	}
+	return out
+}
 
 func normal(members []member, spec map[string]any) map[string]any {
 	out := make(map[string]any, len(spec))
@@ -165,11 +200,29 @@ func normal(members []member, spec map[string]any) map[string]any {
 				return normal(m.fields, inner)
 			})
 		}
+		if list, ok := v.([]any); ok && m.set {
+			v = slices.SortedFunc(slices.Values(list), func(a, b any) int { return strings.Compare(setKey(a), setKey(b)) })
+		}
 		if !isDefault(m, v) {
 			out[m.name] = v
 		}
 	}
 	return out
+}
+
+// setKey identifies a value of a set: by the object that it names.
+func setKey(v any) string {
+	switch x := v.(type) {
+	case Ref:
+		return x.ID + x.Name
+	case map[string]any:
+		for _, w := range x {
+			if r, ok := w.(Ref); ok {
+				return setKey(r)
+			}
+		}
+	}
+	return ""
 }
 
 // clamped returns a number as the server stores it: a number above the maximum becomes the maximum.

@@ -82,7 +82,7 @@ func join2(at, name string) string {
 
 func (d *decoder) document(n *yaml.Node) {
 	var kind Kind
-	var spec *yaml.Node
+	var spec, org *yaml.Node
 	known := false
 	n, ok := d.enter(n, "", 0)
 	if !ok {
@@ -94,24 +94,31 @@ func (d *decoder) document(n *yaml.Node) {
 			name := d.text(v, key)
 			if kind, known = KindOf(name); !known || kind.Name != name {
 				known = false
-				d.wrong(v, key, "%q is none of %s", name, strings.Join(Names(), ", "))
+				d.wrong(v, key, "%q is unknown%s", name, choices(name, "kinds", Names()))
 			}
 			d.doc.Kind = name
 		case "name":
 			d.doc.Name = d.text(v, key)
 		case "org":
-			d.doc.Org = d.text(v, key)
+			d.doc.Org, org = d.text(v, key), v
 		case "spec":
 			spec = v
 		default:
-			d.wrong(k, key, "is unknown; the members are kind, name, org, spec")
+			d.unknown(k, key, []string{"kind", "name", "org", "spec"})
 		}
 	})
 	if d.doc.Kind == "" && n.Kind == yaml.MappingNode {
 		d.wrong(n, "kind", "is missing; it is one of %s", strings.Join(Names(), ", "))
 	}
-	if strings.TrimSpace(d.doc.Name) == "" && n.Kind == yaml.MappingNode {
+	switch {
+	case n.Kind != yaml.MappingNode:
+	case kind.Name == Grant && d.doc.Name != "":
+		d.wrong(n, "name", "is not of a grant: its subject and its object identify it")
+	case kind.Name != Grant && strings.TrimSpace(d.doc.Name) == "":
 		d.wrong(n, "name", "is missing")
+	}
+	if known && !kind.Scoped && d.doc.Org != "" {
+		d.wrong(org, "org", "must be absent: %s belongs to no organization", article(kind.Name))
 	}
 	if known && spec != nil && spec.Tag != "!!null" {
 		d.doc.Spec = d.fields(kind.of(map[string]any{"kind": kindIn(spec)}), spec, "spec", 1)
@@ -119,9 +126,7 @@ func (d *decoder) document(n *yaml.Node) {
 	if d.doc.Spec == nil {
 		d.doc.Spec = map[string]any{}
 	}
-	if _, filled := d.doc.Spec["content"]; filled && d.doc.Kind == Inventory && d.doc.Spec["format"] == nil {
-		d.doc.Spec["format"] = "ini"
-	}
+	d.rules(n, spec)
 }
 
 // kindIn returns the member kind, at any position.
@@ -147,7 +152,9 @@ func (d *decoder) fields(members []member, n *yaml.Node, at string, depth int) m
 		in := join2(at, key)
 		i := slices.IndexFunc(members, func(m member) bool { return m.name == key || m.beside && m.name+"_file" == key })
 		if i < 0 {
-			d.wrong(k, in, "is unknown; the members are %s", strings.Join(memberNames(members), ", "))
+			if in != "spec."+secretMember || d.doc.Kind != Credential {
+				d.unknown(k, in, memberNames(members))
+			}
 			return
 		}
 		m := &members[i]
@@ -164,6 +171,11 @@ func (d *decoder) fields(members []member, n *yaml.Node, at string, depth int) m
 		}
 	})
 	return out
+}
+
+// unknown reports a member that does not exist.
+func (d *decoder) unknown(n *yaml.Node, at string, names []string) {
+	d.wrong(n, at, "is unknown%s", choices(at[strings.LastIndexByte(at, '.')+1:], "members", names))
 }
 
 func (d *decoder) fromFile(m *member, v *yaml.Node, in string, out map[string]any) {
@@ -225,6 +237,8 @@ func (d *decoder) member(m *member, n *yaml.Node, at string, depth int) any {
 		return d.value(n, at, depth)
 	case ref:
 		return d.ref(m.to, n, at)
+	case subject:
+		return d.subject(m.among, n, at)
 	case record:
 		return d.fields(m.fields, n, at, depth)
 	default:
@@ -250,8 +264,13 @@ func (d *decoder) list(m *member, n *yaml.Node, at string, depth int) any {
 			out = append(out, d.text(x, in))
 		case refs:
 			out = append(out, d.ref(m.to, x, in))
+		case subjects:
+			out = append(out, d.subject(m.among, x, in))
 		default:
 			out = append(out, d.fields(m.fields, x, in, depth+1))
+		}
+		if m.set {
+			d.once(x, in, out)
 		}
 	}
 	return out
@@ -269,7 +288,7 @@ func (d *decoder) ref(kind string, n *yaml.Node, at string) any {
 		case "org":
 			r.Org = d.text(v, join2(at, key))
 		default:
-			d.wrong(k, join2(at, key), "is unknown; the members are name, org")
+			d.unknown(k, join2(at, key), []string{"name", "org"})
 		}
 	})
 	return r

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +16,9 @@ type Key struct{ Kind, Org, Name string }
 // String returns the key in the form of messages.
 func (k Key) String() string {
 	s := fmt.Sprintf("%s %q", noun(k.Kind), k.Name)
+	if k.Kind == Grant {
+		s = "grant to " + k.Name
+	}
 	if k.Org != "" {
 		s += fmt.Sprintf(" of %q", k.Org)
 	}
@@ -137,7 +141,7 @@ func (x Index) Find(kind, name, org string) (Key, error) {
 	}
 	switch len(all) {
 	case 0:
-		return Key{}, fmt.Errorf("there is no %s %q", noun(kind), name)
+		return Key{}, fmt.Errorf("there is no %s %q%s", noun(kind), name, didYouMean(name, x.names(kind)))
 	case 1:
 		return all[0], nil
 	default:
@@ -146,12 +150,52 @@ func (x Index) Find(kind, name, org string) (Key, error) {
 	}
 }
 
-// noun returns a kind for use within a sentence.
+// names lists the names of the objects of a kind.
+func (x Index) names(kind string) []string {
+	var out []string
+	for at := range x {
+		if name, ok := strings.CutPrefix(at, kind+"\x00"); ok {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Noun returns a kind for use within a sentence, for one object.
+func Noun(kind string) string { return noun(kind) }
+
 func noun(kind string) string {
-	if kind == Source {
+	switch kind {
+	case Source:
 		return "inventory source"
+	case CredentialType:
+		return "credential type"
 	}
 	return strings.ToLower(kind)
+}
+
+// Identify derives the name of a grant, and after Resolve its organization too, from its subject and its object. It
+// does nothing to other documents.
+func (d *Document) Identify() {
+	if d.Kind != Grant {
+		return
+	}
+	to, _ := d.Spec["subject"].(Ref)
+	on, _ := d.Spec["object"].(Ref)
+	d.Name = to.subject() + " on " + on.subject()
+	if !on.Bare {
+		d.Org = on.Org
+	}
+}
+
+// subject returns a reference as KIND:NAME.
+func (r Ref) subject() string {
+	name := cmp.Or(r.ID, r.Name)
+	if strings.Contains(name, " on ") {
+		name = strconv.Quote(name) // the name of a grant has one meaning
+	}
+	return noun(r.Kind) + ":" + name
 }
 
 func article(kind string) string {
@@ -167,6 +211,8 @@ func (d *Document) Resolve(x Index) Problems {
 	var out Problems
 	eachRef(k.of(d.Spec), d.Spec, "spec", func(path string, r Ref) Ref {
 		switch {
+		case r.Kind == Queue: // every name is one
+			return Ref{Key: Key{Kind: Queue, Name: r.Name}}
 		case r.ID != "":
 			return r
 		case !r.Bare:

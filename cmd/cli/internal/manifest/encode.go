@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -27,7 +28,9 @@ func Encode(d *Document, base string, x Index) (raw []byte, beside map[string]st
 	w := &writer{base: base, org: d.Org, index: x, beside: map[string]string{}}
 	n := mapping()
 	add(n, "kind", str(d.Kind))
-	add(n, "name", str(d.Name))
+	if d.Kind != Grant {
+		add(n, "name", str(d.Name))
+	}
 	if d.Org != "" {
 		add(n, "org", str(d.Org))
 	}
@@ -82,7 +85,7 @@ func (w *writer) fields(members []member, spec map[string]any, at string) *yaml.
 		}
 		in := strings.TrimPrefix(at+"."+m.name, ".")
 		if s, isText := v.(string); isText && m.beside && w.base != "" && long(s) {
-			name := w.base + "." + in + extension(in, spec)
+			name := w.base + "." + in + suffix(in, spec)
 			w.beside[name] = s
 			add(n, m.name+"_file", str(path.Base(name)))
 			continue
@@ -92,8 +95,8 @@ func (w *writer) fields(members []member, spec map[string]any, at string) *yaml.
 	return n
 }
 
-// extension returns the file extension of a text, for editors.
-func extension(at string, spec map[string]any) string {
+// suffix returns the file extension of a text, for editors.
+func suffix(at string, spec map[string]any) string {
 	if at == "content" {
 		switch format, _ := spec["format"].(string); format {
 		case "yaml", "json":
@@ -119,6 +122,9 @@ func long(s string) bool {
 func (w *writer) member(m *member, v any, at string) *yaml.Node {
 	switch x := v.(type) {
 	case Ref:
+		if m.shape == subject {
+			return str(noun(x.Kind) + ":" + cmp.Or(x.ID, x.Name))
+		}
 		return w.ref(x)
 	case map[string]any:
 		if m.shape == record {
@@ -133,8 +139,11 @@ func (w *writer) member(m *member, v any, at string) *yaml.Node {
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for i, item := range x {
 			one := &member{shape: value}
-			if m.shape == records {
+			switch m.shape {
+			case records:
 				one = &member{shape: record, fields: m.fields}
+			case subjects:
+				one.shape = subject
 			}
 			n.Content = append(n.Content, w.member(one, item, at+"-"+strconv.Itoa(i+1)))
 		}

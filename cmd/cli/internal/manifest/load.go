@@ -1,9 +1,11 @@
 package manifest
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +39,11 @@ type apiSchema struct {
 // kinds reads the document once. It is part of the program, and a test reads it.
 var kinds = sync.OnceValue(func() []Kind {
 	out := []Kind{
+		{Name: Org, Plural: "orgs", Path: "/v1/orgs", body: "/v1/orgs/{id}/members"},
+		{Name: Team, Plural: "teams", Path: "/v1/teams", body: "/v1/teams/{id}/members"},
+		{Name: CredentialType, Plural: "credential_types", Path: "/v1/credential-types"},
+		{Name: Credential, Plural: "credentials", Path: "/v1/credentials"},
+		{Name: Queue, Plural: "queues", Path: "/v1/queues", body: "/v1/queues/{name}"},
 		{Name: Project, Plural: "projects", Path: "/v1/projects"},
 		{Name: Inventory, Plural: "inventories", Path: "/v1/inventories"},
 		{Name: Source, Plural: "inventory_sources", Path: "/v1/inventory-sources"},
@@ -44,6 +51,8 @@ var kinds = sync.OnceValue(func() []Kind {
 		{Name: Schedule, Plural: "schedules", Path: "/v1/schedules"},
 		{Name: Trigger, Plural: "triggers", Path: "/v1/triggers"},
 		{Name: Policy, Plural: "policies", Path: "/v1/policies"},
+		{Name: Window, Plural: "windows", Path: "/v1/windows"},
+		{Name: Grant, Plural: "grants", Path: "/v1/grants"},
 	}
 	var doc apiDocument
 	if err := json.Unmarshal(document, &doc); err != nil {
@@ -51,23 +60,53 @@ var kinds = sync.OnceValue(func() []Kind {
 	}
 	for i := range out {
 		k := &out[i]
-		k.members = slices.DeleteFunc(doc.members(k.Name, doc.Schemas[doc.Bodies[k.Path]]), func(m member) bool {
-			return m.name == "name" || m.api == "org_id" // these are outside of spec
+		k.body = cmp.Or(k.body, k.Path)
+		k.members = slices.DeleteFunc(doc.members(k.Name, doc.Schemas[doc.Bodies[k.body]]), func(m member) bool {
+			k.Scoped = k.Scoped || m.api == "org_id" || k.Name == Grant
+			return m.name == "name" || m.api == "org_id" || // these are outside of spec
+				k.Name == Credential && m.name == secretMember
 		})
+		if k.Name == Org || k.Name == Team {
+			k.members = []member{membership(k.members)}
+		}
 	}
 	return out
 })
 
+// membership is the member with the accounts of a group; rows are the members of one of them. If it is omitted, the
+// server's members stay.
+func membership(rows []member) member {
+	m := member{name: "members", api: "members", retained: true, preset: []any{}, set: true}
+	if len(rows) == 1 {
+		m.shape, m.to = refs, User
+		return m
+	}
+	m.shape, m.fields = records, rows
+	return m
+}
+
 // reference is the name of a member that names other objects.
-var reference = lazyregexp.New(`^((?:[a-z]+_)*)(project|inventory|template|credential)_id(s?)$`)
+var reference = lazyregexp.New(`^((?:[a-z]+_)*)(project|inventory|template|credential|type|user)_id(s?)$`)
+
+// kindOf returns the kind that a word of a member names.
+func kindOf(word string) string {
+	if word == "type" {
+		return CredentialType
+	}
+	return strings.ToUpper(word[:1]) + word[1:]
+}
 
 // members lists the members of a schema that a caller sets. in names their owner: a kind or a member.
 func (d *apiDocument) members(in string, s *apiSchema) []member {
 	if s == nil { // the document is not written yet for a new kind
 		return nil
 	}
+	order := s.Order
+	if len(order) == 0 {
+		order = slices.Sorted(maps.Keys(s.Properties)) // there is only one
+	}
 	var out []member
-	for _, name := range s.Order {
+	for _, name := range order {
 		p := s.Properties[name]
 		if p == nil || p.ReadOnly {
 			continue
@@ -76,7 +115,7 @@ func (d *apiDocument) members(in string, s *apiSchema) []member {
 		_, referred := s.Properties[name+"_id"]
 		switch r := reference.FindStringSubmatch(name); {
 		case r != nil:
-			m.name, m.to = r[1]+r[2]+r[3], strings.ToUpper(r[2][:1])+r[2][1:]
+			m.name, m.to = r[1]+r[2]+r[3], kindOf(r[2])
 			m.shape = ref
 			if r[3] != "" {
 				m.shape = refs
@@ -166,6 +205,22 @@ func special(in string, m *member) {
 		m.always, m.preset = true, []any{}
 	case in == "steps" && (m.api == "credential_ids" || m.api == "fail_on"):
 		m.zero = true // an absent list means that of the workflow
+	case in == Policy && m.name == "actors":
+		m.shape, m.among = subjects, []string{User, Team}
+	case in == Policy && m.name == "approver_teams":
+		m.shape, m.to = refs, Team
+	case in == Grant && m.name == "subject":
+		m.shape, m.among = subject, []string{User, Team}
+	case in == Grant && m.name == "object":
+		m.shape, m.among = subject, []string{Project, Template, Inventory, Credential, Queue}
+	case in == Org && m.name == "role":
+		m.preset, m.always = "member", true
+	case in == Queue && m.name == "max_concurrent":
+		m.preset, m.always = json.Number("0"), true
+	case in == CredentialType && m.name == "fields":
+		m.preset, m.always = []any{}, true
+	case in == "fields" && m.name == "default":
+		m.zero = true
 	case in == Policy && m.name == "approvals_needed":
 		m.preset = json.Number("1")
 	case in == "survey":

@@ -21,11 +21,9 @@ func TestSchemaIsGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	var api struct {
-		Paths map[string]struct {
-			Post struct {
-				RequestBody struct {
-					Content map[string]struct{ Schema apiSchema }
-				}
+		Paths map[string]map[string]struct {
+			RequestBody struct {
+				Content map[string]struct{ Schema apiSchema }
 			}
 		}
 		Components struct{ Schemas map[string]json.RawMessage }
@@ -52,9 +50,13 @@ func TestSchemaIsGolden(t *testing.T) {
 		}
 	}
 	for _, k := range Kinds() {
-		body := api.Paths[k.Path].Post.RequestBody.Content["application/json"].Schema
+		operation, ok := api.Paths[k.body]["post"]
+		if !ok {
+			operation = api.Paths[k.body]["put"]
+		}
+		body := operation.RequestBody.Content["application/json"].Schema
 		add(&body)
-		want.Bodies[k.Path] = strings.TrimPrefix(body.Ref, "#/components/schemas/")
+		want.Bodies[k.body] = strings.TrimPrefix(body.Ref, "#/components/schemas/")
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -34,23 +34,25 @@ func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 70) + strings.Repeat("]", 70)
 	template := "kind: Template\nname: a\nspec:\n"
+	kinds := strings.Join(manifest.Names(), ", ")
 	for _, c := range []struct{ content, want string }{
 		{"kind: Template\nname: [a\n", "a.yaml:1: is not YAML: did not find expected ',' or ']'"},
 		{"name: a\n",
-			"a.yaml:1: kind: is missing; it is one of Project, Inventory, InventorySource, Template, Schedule, Trigger, Policy"},
+			"a.yaml:1: kind: is missing; it is one of " + kinds},
 		{"kind: template\nname: a\n",
-			`a.yaml:1: kind: "template" is none of Project, Inventory, InventorySource, Template, Schedule, Trigger, Policy`},
+			`a.yaml:1: kind: "template" is unknown: did you mean "Template"? The kinds are ` + kinds},
 		{"kind: Template\n", "a.yaml:1: name: is missing"},
 		{"kind: Template\nname: \"a\n\nb\x01\"\n", "a.yaml:4: is not YAML: control characters are not allowed"},
 		{"kind: Template\nname: a\n\"\\e[2J\": x\n", `a.yaml:3: \x1b[2J: is unknown; the members are kind, name, org, spec`},
 		{"- a\n", "a.yaml:1: must be an object"},
-		{"kind: Template\nname: a\nspce: {}\n", "a.yaml:3: spce: is unknown; the members are kind, name, org, spec"},
+		{"kind: Template\nname: a\nspce: {}\n", `a.yaml:3: spce: is unknown: did you mean "spec"? The members are kind, name, org, spec`},
 		{template + "  playbok: x\n",
-			"a.yaml:4: spec.playbok: is unknown; the members are tool, playbook, command, command_file, inventory, " +
+			`a.yaml:4: spec.playbok: is unknown: did you mean "playbook"? ` +
+				"The members are tool, playbook, command, command_file, inventory, " +
 				"inventory_query, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 				"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, " +
 				"fail_on, locks, exclusive_hosts, survey, steps, selectable_credentials, allow_overrides, allowed_vars, " +
-				"isolation_profile, require_approval, max_concurrent, when_busy"},
+				"isolation_profile, dry_run_executes, require_approval, max_concurrent, when_busy"},
 		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is set twice"},
 		{template + "  forks: many\n", "a.yaml:4: spec.forks: must be a whole number"},
 		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: must be a whole number"},
@@ -65,7 +67,8 @@ func TestBadFiles(t *testing.T) {
 		{template + "  extra_vars: {[a]: 1}\n", "a.yaml:4: spec.extra_vars: names of members must be texts"},
 		{template + "  extra_vars: &x {a: 1}\n  labels: {<<: *x}\n", "a.yaml:5: spec.labels: merge keys are not allowed"},
 		{template + "  survey:\n  - var: a\n    typ: int\n",
-			"a.yaml:6: spec.survey[0].typ: is unknown; the members are var, type, label, help, required, default, min, max, " +
+			`a.yaml:6: spec.survey[0].typ: is unknown: did you mean "type"? ` +
+				"The members are var, type, label, help, required, default, min, max, " +
 				"min_length, max_length, pattern, choices"},
 		{template + "  steps:\n  - name: a\n    command: x\n    command_file: y.sh\n",
 			"a.yaml:7: spec.steps[0].command_file: command and command_file exclude each other"},
@@ -83,7 +86,7 @@ func TestBadFiles(t *testing.T) {
 		{template + "  inventory: {id: x}\n", "a.yaml:4: spec.inventory.id: is unknown; the members are name, org"},
 		{"kind: Project\nname: a\n---\nkind: Project\nname: a\n", `a.yaml:4: project "a" is already in DIR/a.yaml:1`},
 		{"kind: InventorySource\nname: a\nspec: {kind: script, config: {url: 5, urls: x}}\n",
-			"a.yaml:3: spec.config.urls: is unknown; the members are content, content_file, url, headers"},
+			`a.yaml:3: spec.config.urls: is unknown: did you mean "url"? The members are content, content_file, url, headers`},
 		{"kind: Schedule\nname: a\nspec: {run: {steps: []}}\n",
 			"a.yaml:3: spec.run.steps: is unknown; the members are name, tool, playbook, command, command_file, inventory, " +
 				"inventory_query, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +

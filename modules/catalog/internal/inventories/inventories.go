@@ -49,7 +49,7 @@ func checked(i catalog.Inventory) (catalog.Inventory, error) {
 	switch i.Format {
 	case "", catalog.INI, catalog.YAML, catalog.JSON:
 	default:
-		return input, fault.BadField("format", "has to be ini, yaml or json")
+		return input, fault.NoneOf("format", i.Format, catalog.INI, catalog.YAML, catalog.JSON)
 	}
 	if err := check.IDs("credential_ids", ids.Credential, i.CredentialIDs); err != nil {
 		return input, err
@@ -59,7 +59,7 @@ func checked(i catalog.Inventory) (catalog.Inventory, error) {
 		input.HostKeyPolicy = catalog.AcceptNew
 	case catalog.AcceptNew, catalog.Strict:
 	default:
-		return input, fault.BadField("host_key_policy", "has to be accept-new or strict")
+		return input, fault.NoneOf("host_key_policy", i.HostKeyPolicy, catalog.AcceptNew, catalog.Strict)
 	}
 	if err := checkKnownHosts(i.KnownHosts); err != nil {
 		return input, err

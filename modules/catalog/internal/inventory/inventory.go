@@ -85,7 +85,7 @@ func read(content []byte, format catalog.Format, w *builder) error {
 	case catalog.JSON:
 		err = readJSON(content, w)
 	default:
-		return fault.BadField("format", "has to be ini, yaml or json, not %q", format)
+		return fault.NoneOf("format", format, catalog.INI, catalog.YAML, catalog.JSON)
 	}
 	if err != nil {
 		return err

@@ -90,6 +90,7 @@ func (m *Mirror) fetch(ctx context.Context, id string) (fetchResult, error) {
 		}
 		if err != nil {
 			found.Failure = m.reason(ctx, id, err)
+			m.log.WarnContext(ctx, "project sync failed", "project", id, "reason", found.Failure)
 		}
 		// Only keep the result if it still applies to the stored project.
 		now, err := m.reload(m.ctx, id)
@@ -126,12 +127,12 @@ func (m *Mirror) ask(ctx context.Context, p catalog.Project) (string, []catalog.
 	if err != nil || commit == p.Commit && p.Hints != nil {
 		return commit, p.Hints, err
 	}
-	files, err := m.checkouts.Playbooks(ctx, r, commit)
+	files, leaving, err := m.checkouts.Playbooks(ctx, r, commit)
 	if err != nil { // the next synchronisation searches again
 		m.log.WarnContext(ctx, "the playbooks of a project were not searched", "project", p.ID, "err", err)
 		return commit, nil, nil
 	}
-	return commit, hints(files), nil
+	return commit, hints(files, leaving), nil
 }
 
 // reason returns one sentence with the reason of a failed fetch.

@@ -15,7 +15,11 @@ import (
 const (
 	// maxTaskDepth bounds the nesting of blocks.
 	maxTaskDepth = 50
+	// maxLinkHints leaves room for the other hints.
+	maxLinkHints = 20
 
+	hintLink = "is a link that leads out of the repository: it is left out of work trees, and a run that needs it " +
+		"fails; put the files into the repository"
 	hintTemplate = "holds a template: ansible-core 2.19 and newer refuse or warn of it; write the expression " +
 		"without {{ }}"
 	hintNotBoolean = "is no boolean: ansible-core 2.19 and newer refuse it; compare the value, for example with | " +
@@ -32,10 +36,14 @@ var (
 		`(?:default|d)\(\s*(?:''|""|\[\]|\{\})\s*\))$`)
 )
 
-// hints returns the conditions in playbooks and task files that newer versions of Ansible refuse, by path and line. It
-// judges by the text alone, so it misses expressions whose type depends on values. Files that are no lists are skipped.
-func hints(files map[string][]byte) []catalog.Hint {
+// hints returns the links that lead out of the repository, and the conditions in playbooks and task files that newer
+// versions of Ansible refuse, by path and line. It judges by the text alone, so it misses expressions whose type
+// depends on values. Files that are no lists are skipped.
+func hints(files map[string][]byte, leaving []string) []catalog.Hint {
 	s := &search{found: []catalog.Hint{}}
+	for _, path := range leaving[:min(len(leaving), maxLinkHints)] {
+		s.found = append(s.found, catalog.Hint{Path: path, Message: hintLink})
+	}
 	for _, s.path = range slices.Sorted(maps.Keys(files)) {
 		decoder := yaml.NewDecoder(bytes.NewReader(files[s.path]))
 		for {

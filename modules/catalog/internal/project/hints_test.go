@@ -20,7 +20,7 @@ func TestHints(t *testing.T) {
 		"ansible_check_mode", "flag | default(false)", `"'a > b' in text"`, "res.stdout != ''",
 		"list", // its type is not in its text
 	} {
-		if got := hints(map[string][]byte{"a.yml": []byte("- debug:\n  when: " + c)}); len(got) != 0 {
+		if got := hints(map[string][]byte{"a.yml": []byte("- debug:\n  when: " + c)}, nil); len(got) != 0 {
 			t.Errorf("%s: %+v", c, got)
 		}
 	}
@@ -31,7 +31,7 @@ func TestHints(t *testing.T) {
 		"inventory_hostname": hintNotBoolean, "text | default('')": hintNotBoolean, "list | default([])": hintNotBoolean,
 		"text | int": hintNotBoolean, "text | regex_search('x')": hintNotBoolean,
 	} {
-		got := hints(map[string][]byte{"a.yml": []byte("---\n- debug:\n  when: " + c)})
+		got := hints(map[string][]byte{"a.yml": []byte("---\n- debug:\n  when: " + c)}, nil)
 		if diff := cmp.Diff([]catalog.Hint{{Path: "a.yml", Line: 3, Message: "when " + want}}, got); diff != "" {
 			t.Errorf("%s: %s", c, diff)
 		}
@@ -61,7 +61,7 @@ func TestPlacesOfHints(t *testing.T) {
 		"bomb.yml":           []byte("a: &a [1]\nb: &b [*a, *a]\nc: [*b, *b]\n"),
 	}
 	var got []string
-	for _, h := range hints(files) {
+	for _, h := range hints(files, nil) {
 		word, _, _ := strings.Cut(h.Message, " ")
 		got = append(got, fmt.Sprintf("%s:%d %s", h.Path, h.Line, word))
 	}
@@ -71,10 +71,10 @@ func TestPlacesOfHints(t *testing.T) {
 		t.Error(diff)
 	}
 	many := []byte(strings.Repeat("- debug:\n  when: 1\n", 2*catalog.MaxHints))
-	if n := len(hints(map[string][]byte{"a.yml": many, "b.yml": many})); n != catalog.MaxHints {
+	if n := len(hints(map[string][]byte{"a.yml": many, "b.yml": many}, []string{"roles/x"})); n != catalog.MaxHints {
 		t.Errorf("%d hints", n)
 	}
-	if got := hints(nil); got == nil || len(got) > 0 {
+	if got := hints(nil, nil); got == nil || len(got) > 0 {
 		t.Errorf("a search without a find gives %v", got)
 	}
 }

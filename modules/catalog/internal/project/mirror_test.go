@@ -80,8 +80,8 @@ func (w *fixture) Fetch(ctx context.Context, _ catalog.Repository) (string, erro
 	return "c1", nil
 }
 
-func (*fixture) Playbooks(context.Context, catalog.Repository, string) (map[string][]byte, error) {
-	return nil, nil
+func (*fixture) Playbooks(context.Context, catalog.Repository, string) (map[string][]byte, []string, error) {
+	return nil, nil, nil
 }
 
 func made(w *fixture) *Mirror {

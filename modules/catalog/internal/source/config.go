@@ -77,7 +77,8 @@ func members(s *catalog.InventorySource) error {
 	case catalog.HTTPSource:
 		needs, takes = []member{address}, []member{headers}
 	default:
-		return fault.BadField("kind", "has to be plugin, script, project or http")
+		return fault.NoneOf("kind", s.Kind, catalog.PluginSource, catalog.ScriptSource, catalog.ProjectSource,
+			catalog.HTTPSource)
 	}
 	for _, m := range []member{plugin, content, address, headers, path, project} {
 		switch {

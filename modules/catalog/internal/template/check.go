@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/modules/catalog/internal/survey"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/lazyregexp"
@@ -55,13 +57,17 @@ func checked(t catalog.Template) (catalog.Template, error) {
 	if err := allowedVars(t.AllowedVars); err != nil {
 		return input, err
 	}
+	if t.DryRunExecutes && !t.Workflow() && !extension.Script(t.Tool) {
+		return input, fault.BadField("dry_run_executes", "is for tools that execute scripts; a dry run of %s executes anyway",
+			cmp.Or(t.Tool, runs.Ansible))
+	}
 	if err := check.Concurrent(t.MaxConcurrent); err != nil {
 		return input, err
 	}
 	switch t.WhenBusy {
 	case "", runs.BusyQueue, runs.BusySkip, runs.BusyReplace:
 	default:
-		return input, fault.BadField("when_busy", "has to be queue, skip or replace")
+		return input, fault.NoneOf("when_busy", t.WhenBusy, runs.BusyQueue, runs.BusySkip, runs.BusyReplace)
 	}
 	input.Survey, err = questions(t.Survey, t.AllowedVars)
 	return input, err
@@ -95,7 +101,7 @@ func overrides(t *catalog.TemplateSpec) error {
 		at := check.At("allow_overrides", i)
 		switch {
 		case !slices.Contains(known, name):
-			return fault.BadField(at, "is nothing that a launch can override")
+			return fault.NoneOf(at, name, known...)
 		case slices.Contains(t.AllowOverrides[:i], name):
 			return fault.BadField(at, "is named before")
 		case t.Workflow() && slices.Contains(controls(), name):
@@ -181,8 +187,9 @@ func inheritedCredentials(t *catalog.Template) []string {
 }
 
 func entry(a audit.Action, t catalog.Template) (audit.Entry, error) {
-	d := object.Detail{"dry_run": t.DryRun, "timeout": t.TimeoutSeconds, "notifications": len(t.Notifications),
-		"require_approval": t.RequireApproval, "max_concurrent": t.MaxConcurrent, "exclusive_hosts": t.ExclusiveHosts}
+	d := object.Detail{"dry_run": t.DryRun, "dry_run_executes": t.DryRunExecutes, "timeout": t.TimeoutSeconds,
+		"notifications": len(t.Notifications), "require_approval": t.RequireApproval, "max_concurrent": t.MaxConcurrent,
+		"exclusive_hosts": t.ExclusiveHosts}
 	d.Set("tool", t.Tool).Set("playbook", t.Playbook).Set("project_id", t.ProjectID).Set("inventory_id", t.InventoryID)
 	d.Set("inventory_query", t.InventoryQuery)
 	d.Set("queue", t.Queue).Set("isolation_profile", t.IsolationProfile).List("credential_ids", t.CredentialIDs)

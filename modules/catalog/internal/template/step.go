@@ -40,7 +40,7 @@ func Step(t catalog.Template, answers runs.Vars) (catalog.Step, error) {
 	}
 	s := m.single()
 	x.Inventory, x.Forks, x.Verbosity, x.DiffMode = s.Inventory, s.Forks, s.Verbosity, s.DiffMode
-	x.DryRun, x.IsolationProfile = s.DryRun, s.IsolationProfile
+	x.DryRun, x.DryRunExecutes, x.IsolationProfile = s.DryRun, s.DryRunExecutes, s.IsolationProfile
 	// An empty list, unlike none, leaves the step without those of its pipeline.
 	none := func(list []string) []string { return append([]string{}, list...) }
 	return catalog.Step{Vouched: m.vouched, Spec: runs.StepSpec{

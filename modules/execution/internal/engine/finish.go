@@ -54,6 +54,7 @@ func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending
 	w.summarize(&end, out, cause)
 	w.outputs(&end)
 	w.accepted(&end)
+	w.warnLeftOut(&end)
 	return end
 }
 

@@ -3,6 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/writ-automation/writ/modules/execution/internal/provide"
 	"github.com/writ-automation/writ/modules/execution/internal/rundir"
@@ -17,6 +21,7 @@ type material struct {
 	deps      catalog.Deps
 	inventory string // the inventory file
 	warnings  []runs.Warning
+	leftOut   []string // links of the checkout that lead out of the repository
 }
 
 // fetchMaterial fetches the run's project and inventory. A fault of kind Unavailable is temporary; any other one fails
@@ -27,6 +32,14 @@ func (w *work) fetchMaterial(ctx context.Context) error {
 		deps, err := w.e.Materials.Tree(ctx, s.ProjectID, w.run.Commit, w.dir.Project())
 		if err != nil {
 			return fmt.Errorf("check the project out: %w", err)
+		}
+		if w.material.leftOut, err = leftOut(w.dir.Project()); err != nil {
+			return err
+		}
+		for _, name := range []string{s.Playbook, s.Inventory} {
+			if err := behind(name, w.material.leftOut); err != nil {
+				return err
+			}
 		}
 		if err := w.dir.GiveProject(); err != nil {
 			return err
@@ -49,6 +62,51 @@ func (w *work) fetchMaterial(ctx context.Context) error {
 		w.spec.Env["WRIT_INVENTORY"] = w.material.inventory
 	}
 	return nil
+}
+
+// maxLeftOut bounds the links that are remembered of a checkout.
+const maxLeftOut = 100
+
+// leftOut lists the links of a checkout that lead out of the repository.
+func leftOut(tree string) (links []string, err error) {
+	err = filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Type() != fs.ModeSymlink {
+			return err
+		}
+		target, err := os.Readlink(path)
+		if err != nil || target != catalog.LeftOutLink {
+			return err
+		}
+		name, err := filepath.Rel(tree, path)
+		if links = append(links, name); err == nil && len(links) == maxLeftOut {
+			return fs.SkipAll
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for links that lead out of the repository: %w", err)
+	}
+	return links, nil
+}
+
+// behind refuses a path of a checkout that is or passes a link that was left out.
+func behind(name string, links []string) error {
+	for _, link := range links {
+		if name == link || strings.HasPrefix(filepath.Clean(name)+"/", link+"/") {
+			return catalog.FileNotFound.New("%.200q is behind the link %.200q, which leads out of the repository and is left "+
+				"out: put the files into the repository", name, link)
+		}
+	}
+	return nil
+}
+
+// warnLeftOut adds to the record of a failed run which links its checkout lacks: what it missed may be behind them.
+func (w *work) warnLeftOut(end *runs.Ending) {
+	if list := w.material.leftOut; end.Status == runs.Failed && len(list) > 0 {
+		end.Warnings = warn(end.Warnings, runs.WarnProjectLinks, "%s", w.text(fmt.Sprintf(
+			"links that lead out of the repository are left out of its work tree; put the files into the repository: %.200q",
+			list[:min(len(list), 3)])))
+	}
 }
 
 // equip fetches the run's secrets and then its materials, within its time and before it begins. ok is false if the run

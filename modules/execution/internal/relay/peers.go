@@ -62,16 +62,18 @@ func (p *peers) peer(name string, now time.Time) *peer {
 	return one
 }
 
-// reportDue reports whether the full report of a worker is due, and records it as done.
-func (p *peers) reportDue(name string, now time.Time) bool {
+// reportDue reports whether the full report of a worker is due, and records it as done. first reports that there was
+// none before.
+func (p *peers) reportDue(name string, now time.Time) (due, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.peer(name, now)
 	if one == nil || within(one.reportedAt, now, execution.ReportEvery) {
-		return false
+		return false, false
 	}
+	first = one.reportedAt.IsZero()
 	one.reportedAt, one.seenAt = now, now
-	return true
+	return true, first
 }
 
 // touchDue reports whether a sign of life of a worker is due, and records it as done.
@@ -127,8 +129,13 @@ func (p *peers) markChecked(name string, notes []string, now time.Time) {
 
 // report sends a worker's description to the fleet, unless that was done recently.
 func (r *Relay) report(ctx context.Context, w execution.Worker) {
-	if !r.peers.reportDue(w.Name, r.Clock.Now()) {
+	due, first := r.peers.reportDue(w.Name, r.Clock.Now())
+	if !due {
 		return
+	}
+	if first {
+		r.Log.InfoContext(ctx, "worker connected", "worker", execution.ShownName(w.Name), "version", w.Version, "queues",
+			w.Queues)
 	}
 	r.bestEffort(ctx, "report a worker", w.Name, func(ctx context.Context) error {
 		leased, err := r.Plane.Leased(ctx, w.Name)
@@ -157,6 +164,7 @@ func (r *Relay) touch(ctx context.Context, worker string) {
 // removeWorker removes a worker from the list.
 func (r *Relay) removeWorker(ctx context.Context, worker string) {
 	r.peers.forget(worker)
+	r.Log.InfoContext(ctx, "worker left", "worker", execution.ShownName(worker))
 	r.bestEffort(ctx, "take a worker off the list", worker, func(ctx context.Context) error {
 		return r.Unit.Do(ctx, func(ctx context.Context) error { return r.Workers.RemoveWorker(ctx, worker) })
 	})

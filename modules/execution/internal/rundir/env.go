@@ -81,7 +81,7 @@ func (d Dir) Env(base map[string]string, r *runs.Run, s Secrets) map[string]stri
 	out["WRIT_RUN_ID"] = r.ID
 	out["WRIT_VARS"] = d.Vars()
 	out["WRIT_OUTPUTS"] = d.Outputs()
-	out["WRIT_DRY_RUN"] = "0"
+	delete(out, "WRIT_DRY_RUN")
 	if r.Spec.DryRun {
 		out["WRIT_DRY_RUN"] = "1"
 	}

@@ -28,7 +28,8 @@ type Summary struct {
 // host is the result of one host so far.
 type host struct {
 	runs.HostSummary
-	play int // the position of the last play with a result of the host
+	play int  // the position of the last play with a result of the host
+	fine bool // some result is ok, which an ignored failure is not
 }
 
 // New returns an empty summary.
@@ -78,6 +79,7 @@ func (s *Summary) result(e *runs.Event) {
 	}
 	h.play = s.play
 	h.Duration += d
+	h.fine = h.fine || e.Type == runs.EventHostOK
 	count(&h.HostSummary, e)
 }
 
@@ -130,7 +132,7 @@ func (s *Summary) Hosts(complete bool) []runs.HostSummary {
 			sum.OK, sum.Changed, sum.Failed, sum.Unreachable = r.OK, r.Changed, r.Failed, r.Unreachable
 			sum.Skipped, sum.Rescued, sum.Ignored = r.Skipped, r.Rescued, r.Ignored
 		}
-		sum.Worst = worst(&sum)
+		sum.Worst = worst(&sum, h.fine)
 		if !complete && h.play == s.play && sum.Failed == 0 && sum.Unreachable == 0 {
 			sum.Worst = runs.HostIncomplete
 		}
@@ -139,7 +141,9 @@ func (s *Summary) Hosts(complete bool) []runs.HostSummary {
 	return out
 }
 
-func worst(h *runs.HostSummary) runs.Outcome {
+// worst is ignored for a host with nothing but ignored failures. Where others were ok, the host is as well as they are;
+// its count of ignored failures says the rest.
+func worst(h *runs.HostSummary, fine bool) runs.Outcome {
 	switch {
 	case h.Unreachable > 0:
 		return runs.HostUnreachable
@@ -147,7 +151,7 @@ func worst(h *runs.HostSummary) runs.Outcome {
 		return runs.HostFailed
 	case h.Rescued > 0:
 		return runs.HostRescued
-	case h.Ignored > 0:
+	case h.Ignored > 0 && !fine && h.OK <= h.Ignored:
 		return runs.HostIgnored
 	case h.Changed > 0:
 		return runs.HostChanged

@@ -66,18 +66,24 @@ func TestCountsFromEventsWhereTheRecapIsMissing(t *testing.T) {
 	}
 }
 
+// TestTheRecapRules also has an ignored failure beside results that are ok, before and after it, and hosts with nothing
+// but ignored failures.
 func TestTheRecapRules(t *testing.T) {
 	t.Parallel()
 	recap := runs.Event{Type: runs.EventStats,
 		Stats: []byte(
-			`{"a":{"ok":2,"changed":2,"ignored":1},"b":{"ok":1,"rescued":1},"c":{"unreachable":1},"d":{"skipped":2}}`)}
-	s := fold(append(playbook(), recap))
+			`{"a":{"ok":2,"changed":2,"ignored":1},"b":{"ok":1,"rescued":1},"c":{"unreachable":1},"d":{"skipped":2},` +
+				`"e":{"ok":3,"ignored":3},"f":{"ok":1,"ignored":1}}`)}
+	failed := result(runs.EventHostFailed, "e", "check", 1100, 10)
+	failed.Ignored = true
+	events := append(playbook(), failed, result(runs.EventHostOK, "f", "check", 1100, 10))
+	s := fold(append(events, recap))
 	got := map[string]runs.Outcome{}
 	for _, h := range s.Hosts(true) {
 		got[h.Host] = h.Worst
 	}
-	want := map[string]runs.Outcome{"a": runs.HostIgnored, "b": runs.HostRescued, "c": runs.HostUnreachable,
-		"d": runs.HostSkipped}
+	want := map[string]runs.Outcome{"a": runs.HostChanged, "b": runs.HostRescued, "c": runs.HostUnreachable,
+		"d": runs.HostSkipped, "e": runs.HostIgnored, "f": runs.HostOK}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
 	}
@@ -95,7 +101,7 @@ func TestARecapAfterAKillDoesNotCount(t *testing.T) {
 func TestAHostOfAnEarlierPlayIsDone(t *testing.T) {
 	t.Parallel()
 	events := append(playbook(), runs.Event{Type: runs.EventPlayStarted, Play: "second"})
-	if w := fold(events).Hosts(false)[0].Worst; w != runs.HostIgnored {
+	if w := fold(events).Hosts(false)[0].Worst; w != runs.HostChanged {
 		t.Fatalf("the host is %s", w)
 	}
 }

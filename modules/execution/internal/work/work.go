@@ -37,7 +37,7 @@ const (
 	// callTime bounds the calls to the database and for secrets, in addition to the worker's wait.
 	callTime = 30 * time.Second
 	// maxFailure bounds the reason of a failure, in bytes.
-	maxFailure = 1000
+	maxFailure = 4 << 10
 	// maxWaiting is how many claims wait at once, and maxTrees how many work trees are sent at once.
 	maxWaiting, maxTrees = 4096, 8
 )

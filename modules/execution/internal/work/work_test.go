@@ -228,7 +228,7 @@ func TestWorkFails(t *testing.T) {
 	g := w.claim(0)
 	h := bearer("src_1", g.Capability)
 	for _, bad := range []execution.RelayWorkResult{
-		{}, {Format: "toml"}, {Format: catalog.INI, Content: "%"}, {Error: "two\nlines"}, {Error: strings.Repeat("x", 2000)},
+		{}, {Format: "toml"}, {Format: catalog.INI, Content: "%"}, {Error: "two\nlines"}, {Error: strings.Repeat("x", 4097)},
 		{Error: "x", Content: "YQ=="},
 	} {
 		if err := w.works.FinishWork(t.Context(), h, bad); !fault.Is(err, fault.Invalid) {

@@ -52,7 +52,7 @@ func (g *Grants) Create(ctx context.Context, subject, target string, l access.Le
 		err = kernel.Naming(err, identity.TeamNotFound, "subject", "no such team")
 		return identity.Grant{}, false, kernel.Naming(err, identity.ObjectNotFound, "object", "no such object")
 	}
-	g.Log.InfoContext(ctx, "grant created", "grant", made.ID, "subject", subject, "object", target, "level", l,
+	g.Log.InfoContext(ctx, "grant created", "grant", made.ID, "subject", subject, "object", target, "right", l,
 		"first", first, "by", made.CreatedBy)
 	return made, first, nil
 }

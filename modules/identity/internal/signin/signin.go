@@ -107,7 +107,7 @@ func (s *SignIn) attempt(
 	try, first, err := s.throttle.begin(username, address)
 	if err != nil {
 		if first {
-			s.Log.WarnContext(ctx, refused, "reason", identity.TooManyAttempts.Name, "address", address)
+			s.Log.WarnContext(ctx, refused, "reason", identity.TooManyAttempts.Name, "user", username, "address", address)
 		}
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *SignIn) attempt(
 	}
 	v, ok, err := s.verifyPassword(ctx, username, p)
 	if err == nil && !ok {
-		return s.fail(ctx, v.user, denied)
+		return s.fail(ctx, username, v.user, denied)
 	}
 	if err == nil {
 		err = accepted(v)
@@ -126,7 +126,7 @@ func (s *SignIn) attempt(
 		try.succeed()
 		return nil
 	case errors.Is(err, errChanged):
-		return s.fail(ctx, v.user, denied)
+		return s.fail(ctx, username, v.user, denied)
 	case ctx.Err() == nil:
 		try.takeBack()
 	}
@@ -135,8 +135,11 @@ func (s *SignIn) attempt(
 
 // fail records a failure and returns BadLogin. It does the same work and makes one entry whether or not the account
 // exists. If the entry cannot be stored it returns that error; the failure counts nevertheless.
-func (s *SignIn) fail(ctx context.Context, u identity.User, denied func(identity.User) audit.Entry) error {
-	s.Log.WarnContext(ctx, refused, "reason", identity.BadLogin.Name, "account", u.ID, "address", actor.From(ctx).IP)
+func (s *SignIn) fail(
+	ctx context.Context, username string, u identity.User, denied func(identity.User) audit.Entry,
+) error {
+	s.Log.WarnContext(ctx, refused, "reason", identity.BadLogin.Name, "user", username, "account", u.ID, "address",
+		actor.From(ctx).IP)
 	e := denied(u)
 	e.Detail["reason"] = identity.BadLogin.Name
 	return audit.Refuse(ctx, s.Unit, s.Recorder, e, badLogin())

@@ -76,7 +76,11 @@ func (k *Tokens) Mint(ctx context.Context, n identity.NewToken) (identity.Token,
 			if err := unchanged(ctx); err != nil {
 				return err
 			}
-			if err := k.store.InsertToken(ctx, made, Hash(secret)); err != nil {
+			err := k.store.InsertToken(ctx, made, Hash(secret))
+			if err != nil {
+				return err
+			}
+			if made, err = k.store.TokenByID(ctx, made.ID); err != nil {
 				return err
 			}
 			return k.Recorder.Record(ctx, Created(made))

@@ -76,7 +76,7 @@ func effect(p *policy.Policy) error {
 			return fault.BadField("approvals_needed", "expected 1 to %d", maxApprovals)
 		}
 	default:
-		return fault.BadField("effect", "expected %s or %s", policy.RequireApproval, policy.Deny)
+		return fault.NoneOf("effect", p.Effect, policy.RequireApproval, policy.Deny)
 	}
 	if !text(p.Message, maxMessage) {
 		return fault.BadField("message", "expected at most %d characters, without control characters", maxMessage)
@@ -87,7 +87,7 @@ func effect(p *policy.Policy) error {
 // affected checks whose requests the policy is about.
 func affected(p *policy.Policy) error {
 	if p.RiskAtLeast != "" && !slices.Contains(runs.RiskLevels(), p.RiskAtLeast) {
-		return fault.BadField("risk_at_least", "expected one of %v", runs.RiskLevels())
+		return fault.NoneOf("risk_at_least", p.RiskAtLeast, runs.RiskLevels()...)
 	}
 	return list("actors", p.Actors, func(subject string) string {
 		if kind, id, ok := identity.SubjectID(subject); ok && ids.Valid(kind, id) {

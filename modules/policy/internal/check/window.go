@@ -18,9 +18,9 @@ func Window(w policy.Window, c policy.Calendar) (policy.Window, error) {
 	}
 	switch {
 	case w.Mode != policy.AllowWindow && w.Mode != policy.DenyWindow:
-		err = fault.BadField("mode", "expected %s or %s", policy.AllowWindow, policy.DenyWindow)
+		err = fault.NoneOf("mode", w.Mode, policy.AllowWindow, policy.DenyWindow)
 	case w.Outside != policy.OutsideWait && w.Outside != policy.OutsideDeny:
-		err = fault.BadField("outside", "expected %s or %s", policy.OutsideWait, policy.OutsideDeny)
+		err = fault.NoneOf("outside", w.Outside, policy.OutsideWait, policy.OutsideDeny)
 	default:
 		err = match(&w.Match)
 	}

@@ -26,6 +26,28 @@ func (b *Binder) HostNames(ctx context.Context, r *runs.Run) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(append([]string{}, out...)))), nil
 }
 
+// Limit is what bounds the hosts of a run or of a step.
+type Limit struct {
+	Pattern string
+	Hosts   []string
+}
+
+// Limited reports whether there is a bound.
+func (l Limit) Limited() bool { return l.Pattern != "" || len(l.Hosts) > 0 }
+
+// Limits returns the limit of a run, or those of its steps in their order.
+func Limits(r *runs.Run) []Limit {
+	if hosts := slices.Concat(r.ShardHosts...); len(hosts) > 0 {
+		slices.Sort(hosts)
+		return []Limit{{Hosts: hosts}}
+	}
+	var out []Limit
+	for _, x := range specsOf(r) {
+		out = append(out, Limit{x.Limit, x.LimitHosts})
+	}
+	return out
+}
+
 // Reach returns the hosts that a run would reach now. It reads inventories, so it is called outside of units.
 func (b *Binder) Reach(ctx context.Context, r *runs.Run) (*runs.Reach, error) {
 	out, hosts := &runs.Reach{}, slices.Concat(r.ShardHosts...)

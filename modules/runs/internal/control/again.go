@@ -124,7 +124,8 @@ func pipelineOf(r *runs.Run, o runs.Origin) runs.PipelineSubmission {
 		Name: r.Name, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID, TemplateID: s.TemplateID,
 		Templated: r.Graph.Templated,
 		ExtraVars: r.Graph.Vars, CredentialIDs: s.CredentialIDs, Labels: r.Labels, Change: r.Change, Queue: s.Queue,
-		RequireApproval: s.RequireApproval, DryRun: s.DryRun, TimeoutSeconds: s.TimeoutSeconds,
+		RequireApproval: s.RequireApproval, DryRun: s.DryRun, DryRunExecutes: s.DryRunExecutes,
+		TimeoutSeconds:   s.TimeoutSeconds,
 		IsolationProfile: s.IsolationProfile, FailOn: s.FailOn,
 		Locks: s.Locks, ExclusiveHosts: s.ExclusiveHosts, Notifications: s.Notifications, Origin: o,
 	}

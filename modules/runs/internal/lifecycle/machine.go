@@ -184,7 +184,7 @@ func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ah
 	return r, m.Publisher.Publish(ctx, runs.Finished{
 		RunID: r.ID, Kind: r.Kind, Tool: r.Spec.Tool, Status: r.Status, TopLevel: !r.Kind.Child(), At: mv.At,
 		DurationMS: r.Duration(mv.At).Milliseconds(), Touched: r.HostsTouched,
-		NoTargets: len(r.Spec.Notifications) == 0,
+		NoTargets: len(r.Spec.Notifications) == 0, By: r.Actor.Shown(), Worker: r.Worker, Hosts: r.Hosts,
 	})
 }
 

@@ -66,10 +66,24 @@ func addHost(a, b runs.HostSummary) runs.HostSummary {
 	b.Rescued += a.Rescued
 	b.Ignored += a.Ignored
 	b.Duration += a.Duration
-	if rank(a.Worst) > rank(b.Worst) {
+	if worse(a.Worst, b.Worst) {
 		b.Worst = a.Worst
 	}
 	return b
+}
+
+// worse reports whether a host is as it was in the first part. Failures that were ignored in one part do not count for
+// a host that was ok in another one, as within a part.
+func worse(a, b runs.Outcome) bool {
+	ok := func(o runs.Outcome) bool { return o == runs.HostOK || o == runs.HostChanged }
+	switch {
+	case a == runs.HostIgnored && ok(b):
+		return false
+	case b == runs.HostIgnored && ok(a):
+		return true
+	default:
+		return rank(a) > rank(b)
+	}
 }
 
 func rank(o runs.Outcome) int {

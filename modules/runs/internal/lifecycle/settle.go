@@ -140,7 +140,7 @@ func (m *Machine) enterStep(ctx context.Context, r *runs.Run) error {
 	if err := m.NoteHolds(ctx, r, system()); err != nil {
 		return err
 	}
-	return m.Publisher.Publish(ctx, runs.Held{RunID: r.ID, At: r.CreatedAt})
+	return m.Publisher.Publish(ctx, runs.HeldBy(r))
 }
 
 // step returns the run of one attempt at a step. Settings that the step lacks come from the pipeline.

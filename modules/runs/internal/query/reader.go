@@ -6,7 +6,6 @@ import (
 	"github.com/writ-automation/writ/modules/runs/internal/binding"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/record"
-	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
@@ -133,50 +132,4 @@ func (q *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, erro
 		return nil, err
 	}
 	return q.tasks(ctx, r, children)
-}
-
-// Before returns the id of the default baseline of a run: the newest earlier one that the scope may read. It returns
-// a NoBaseline fault if there is none.
-func (q *Reader) Before(ctx context.Context, id string, s access.Scope) (string, error) {
-	r, err := q.store.ByID(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	before, err := q.summaries.Previous(ctx, r, s)
-	if err == nil && before == "" {
-		err = NoPrevious()
-	}
-	return before, err
-}
-
-// Compare takes the newest of all earlier runs as the run before. Only Before considers what a caller may read.
-func (q *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison, error) {
-	if Previous(with) {
-		var err error
-		if with, err = q.Before(ctx, id, access.Everything()); err != nil {
-			return nil, err
-		}
-	}
-	after, err := q.side(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	before, err := q.side(ctx, with)
-	if err != nil {
-		return nil, err
-	}
-	return record.Compare(before, after, q.clock.Now())
-}
-
-func (q *Reader) side(ctx context.Context, id string) (s record.Side, err error) {
-	r, children, err := q.family(ctx, id)
-	if err != nil {
-		return s, err
-	}
-	s.Run = r
-	if s.Hosts, err = lifecycle.Hosts(ctx, q.summaries, lifecycle.Counted(r, children)); err != nil {
-		return s, err
-	}
-	s.Tasks, err = q.tasks(ctx, r, children)
-	return s, err
 }

@@ -14,6 +14,8 @@ type Side struct {
 	Run   *runs.Run
 	Hosts []runs.HostSummary
 	Tasks []runs.TaskSummary
+	// Excludes reports whether the run's limit leaves a host out. If it is nil, no host is.
+	Excludes func(host string) bool
 }
 
 // Compare compares the redacted forms of a run and its baseline. Different secrets are no difference: otherwise a
@@ -22,33 +24,40 @@ func Compare(before, after Side, now time.Time) (*runs.Comparison, error) {
 	c := &runs.Comparison{
 		Run: Redact(after.Run), Baseline: Redact(before.Run),
 		Before: before.Run.Duration(now), After: after.Run.Duration(now),
-		Hosts: compareHosts(before.Hosts, after.Hosts),
 		Tasks: compareTasks(before.Tasks, after.Tasks),
 	}
+	c.Hosts, c.Outside = compareHosts(before, after)
 	var err error
 	c.ChangedFields, err = changedFields(c.Baseline, c.Run)
 	return c, err
 }
 
-// compareHosts returns the verdict on each host of either run, by name.
-func compareHosts(before, after []runs.HostSummary) []runs.HostChange {
+// compareHosts returns the verdict on each host of either run, by name, without those that the other run left out, and
+// their number.
+func compareHosts(before, after Side) (out []runs.HostChange, outside int) {
 	all := map[string]runs.HostChange{}
-	for _, h := range before {
+	for _, h := range before.Hosts {
 		all[h.Host] = runs.HostChange{Host: h.Host, Before: h.Worst}
 	}
-	for _, h := range after {
+	for _, h := range after.Hosts {
 		c := all[h.Host]
 		c.Host, c.After = h.Host, h.Worst
 		all[h.Host] = c
 	}
-	out := make([]runs.HostChange, 0, len(all))
+	out = make([]runs.HostChange, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		c := all[name]
 		c.Verdict = verdict(c.Before, c.After)
+		if c.Verdict == runs.Gone && after.excludes(name) || c.Verdict == runs.Added && before.excludes(name) {
+			outside++
+			continue
+		}
 		out = append(out, c)
 	}
-	return out
+	return out, outside
 }
+
+func (s *Side) excludes(host string) bool { return s.Excludes != nil && s.Excludes(host) }
 
 func verdict(before, after runs.Outcome) runs.Verdict {
 	switch {

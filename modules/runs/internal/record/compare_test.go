@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -11,9 +12,9 @@ import (
 
 func TestHosts(t *testing.T) {
 	t.Parallel()
-	side := func(m map[string]runs.Outcome) (out []runs.HostSummary) {
+	side := func(m map[string]runs.Outcome) (out Side) {
 		for h, o := range m {
-			out = append(out, runs.HostSummary{Host: h, Worst: o})
+			out.Hosts = append(out.Hosts, runs.HostSummary{Host: h, Worst: o})
 		}
 		return out
 	}
@@ -29,8 +30,20 @@ func TestHosts(t *testing.T) {
 		{Host: "e", Before: runs.HostOK, Verdict: runs.Gone},
 		{Host: "f", After: runs.HostOK, Verdict: runs.Added},
 	}
-	if diff := cmp.Diff(want, compareHosts(before, after)); diff != "" {
-		t.Error(diff)
+	got, outside := compareHosts(before, after)
+	if diff := cmp.Diff(want, got); diff != "" || outside != 0 {
+		t.Error(diff, outside)
+	}
+	// A limit is asked about the hosts that its run lacks, and about no other one.
+	after.Excludes = func(host string) bool { return host == "e" || host == "a" || host == "f" }
+	got, outside = compareHosts(before, after)
+	if diff := cmp.Diff(slices.Delete(slices.Clone(want), 4, 5), got); diff != "" || outside != 1 {
+		t.Error(diff, outside)
+	}
+	before.Excludes = func(host string) bool { return host == "f" }
+	got, outside = compareHosts(before, after)
+	if diff := cmp.Diff(want[:4], got); diff != "" || outside != 2 {
+		t.Error(diff, outside)
 	}
 }
 

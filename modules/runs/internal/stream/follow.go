@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/writ-automation/writ/modules/runs/internal/record"
@@ -97,7 +98,8 @@ func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
 		return false, err
 	}
 	first := f.last == nil
-	changed := !first && (f.last.Status != r.Status || f.last.CancelRequested != r.CancelRequested)
+	changed := !first && (f.last.Status != r.Status || f.last.CancelRequested != r.CancelRequested ||
+		!sameSteps(f.last.Graph, r.Graph))
 	f.last = r
 	if first {
 		if err := f.emit(runs.Update{Run: record.Redact(r)}); err != nil {
@@ -130,6 +132,16 @@ func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
 		return true, f.emit(runs.Update{End: true})
 	}
 	return false, nil
+}
+
+// sameSteps reports whether the steps of a pipeline have the same states and runs.
+func sameSteps(a, b *runs.Graph) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return slices.EqualFunc(a.Steps, b.Steps, func(x, y runs.StepState) bool {
+		return x.Status == y.Status && x.RunID == y.RunID
+	})
 }
 
 func (f *follower) storedEvents(ctx context.Context, r *runs.Run) error {

@@ -203,6 +203,35 @@ func TestFollowResumesAndSeesOtherProcesses(t *testing.T) {
 	})
 }
 
+// TestFollowTellsOfSteps has the record of a pipeline again when a step gets another status or run, and only then.
+func TestFollowTellsOfSteps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &tape{run: runs.Run{Status: runs.Running, Graph: &runs.Graph{Steps: make([]runs.StepState, 2)}}}
+		hub := NewHub()
+		var got seen
+		done := make(chan error, 1)
+		go func() { done <- NewStreamer(hub, r, r, r, times).Follow(t.Context(), "run", 0, 0, got.emit) }()
+		for _, step := range []runs.StepState{{Status: runs.Pending, RunID: "a"}, {Status: runs.Running, RunID: "a"},
+			{Status: runs.Running, RunID: "a"}, {Status: runs.Running, RunID: "b"}} {
+			synctest.Wait()
+			r.mu.Lock()
+			r.run.Graph = &runs.Graph{Steps: []runs.StepState{step, {}}}
+			r.mu.Unlock()
+			hub.Wake("run")
+		}
+		synctest.Wait()
+		r.status(runs.Succeeded)
+		hub.Wake("run")
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if len(got.states) != 5 { // the first, three changes of a step, the end
+			t.Errorf("%v", got.states)
+		}
+	})
+}
+
 func TestFollowJumpsOverWhatWasDropped(t *testing.T) {
 	t.Parallel()
 	r := &tape{run: runs.Run{Status: runs.Succeeded}, hole: 6}

@@ -2,7 +2,9 @@ package submit
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/audit"
@@ -50,6 +52,9 @@ func detail(r *runs.Run) (map[string]any, error) {
 			d[k] = v
 		}
 	}
+	if s.DryRunExecutes {
+		d["dry_run_executes"] = true
+	}
 	if s.RequireApproval {
 		d["require_approval"] = true
 	}
@@ -91,4 +96,37 @@ func risk(r runs.Risk) map[string]any {
 		reasons[i] = text
 	}
 	return map[string]any{"level": string(r.Level), "reasons": reasons}
+}
+
+// warnUnserved adds a warning for each queue of the run or of its steps that no executor serves now.
+func (s *Submitter) warnUnserved(ctx context.Context, r *runs.Run) error {
+	names := []string{r.Spec.Queue}
+	steps := map[string][]string{}
+	if r.Graph != nil {
+		names = nil
+		for i := range r.Graph.Steps {
+			x := &r.Graph.Steps[i]
+			queue := x.Of(&r.Spec).Queue
+			names, steps[queue] = append(names, queue), append(steps[queue], x.Name)
+		}
+	}
+	slices.Sort(names)
+	for _, queue := range slices.Compact(names) {
+		ok, err := s.served.Serve(ctx, queue)
+		if err != nil {
+			return err
+		}
+		if ok {
+			continue
+		}
+		of := ""
+		if list := steps[queue]; len(list) > 3 {
+			of = fmt.Sprintf(" of %d steps", len(list))
+		} else if list != nil {
+			of = map[bool]string{true: " of the step ", false: " of the steps "}[len(list) == 1] + strings.Join(list, ", ")
+		}
+		r.Warnings = append(slices.Clone(r.Warnings), runs.Warning{Code: runs.WarnQueueUnserved, Message: fmt.Sprintf(
+			"No executor serves the queue %q%s. Start a worker with --queue %s, or choose another queue.", queue, of, queue)})
+	}
+	return nil
 }

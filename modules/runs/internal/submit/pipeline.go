@@ -61,7 +61,7 @@ func (s *Submitter) completePipeline(
 	r.Kind, r.Name, r.Labels, r.Change, r.Vars = runs.Pipeline, q.Name, q.Labels, q.Change, q.ExtraVars
 	r.Spec = runs.Spec{
 		InventoryID: q.InventoryID, Inventory: q.Inventory, ProjectID: q.ProjectID, TemplateID: q.TemplateID,
-		Templated: q.Templated, DryRun: q.DryRun,
+		Templated: q.Templated, DryRun: q.DryRun, DryRunExecutes: q.DryRunExecutes,
 		TimeoutSeconds: q.TimeoutSeconds, CredentialIDs: q.CredentialIDs, Queue: q.Queue,
 		IsolationProfile: q.IsolationProfile, FailOn: q.FailOn,
 		Locks: q.Locks, ExclusiveHosts: q.ExclusiveHosts,
@@ -157,8 +157,8 @@ func (s *Submitter) step(c checks, x *runs.StepSpec, spec *runs.Spec) {
 	}
 	c.runes("name", x.Name, maxName)
 	c.count("depends_on", len(x.DependsOn))
-	if !slices.Contains([]string{"", runs.OnSuccess, runs.OnFailure, runs.OnAlways}, x.On) {
-		c.bad("on", "must be success, failure or always")
+	if on := []string{runs.OnSuccess, runs.OnFailure, runs.OnAlways}; x.On != "" && !slices.Contains(on, x.On) {
+		c.bad("on", "%s", fault.NoChoice(x.On, on...))
 	}
 	if x.Retries < 0 || x.Retries > maxRetries {
 		c.bad("retries", "must be from 0 to %d", maxRetries)

@@ -25,6 +25,9 @@ func (s *Submitter) Preview(ctx context.Context, of *runs.Run, parts runs.Parts)
 	if err != nil {
 		return nil, false, err
 	}
+	if err := s.warnUnserved(ctx, r); err != nil {
+		return nil, false, err
+	}
 	var hosts []policy.Targets
 	if s.policies != nil {
 		if hosts, err = s.binder.Hosts(ctx, r); err != nil {

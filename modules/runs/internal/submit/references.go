@@ -53,7 +53,8 @@ func (r reference) object() string {
 
 // missing returns the NotFound fault for an object that does not exist or that the caller may not read.
 func (r reference) missing() error {
-	f, message := runs.QueueNotFound.New("no such queue"), "no such queue"
+	message := r.lacking(access.Use)
+	f := runs.QueueNotFound.New("%s", message)
 	if r.kind != "" {
 		f = fault.Missing(guard.Noun(string(r.kind)), r.id)
 		message = f.Message
@@ -63,9 +64,18 @@ func (r reference) missing() error {
 	return f
 }
 
+// lacking names the queue, the missing right and who gives it. The name is one that the caller gave, or the default.
+func (r reference) lacking(level access.Level) string {
+	return fmt.Sprintf("the right to %s the queue %q is missing: name another queue, or have an admin grant the level "+
+		"%s on %s (writ grant create, or POST /v1/grants)", level, r.id, level, r.object())
+}
+
 // unusable returns the fault for an object that the caller may read but not use.
 func (r reference) unusable() error {
 	message := fmt.Sprintf("this takes the right to use the %s", guard.Noun(r.object()))
+	if r.kind == "" {
+		message = r.lacking(access.Use)
+	}
 	f := runs.UseRequired.New("%s: %s", r.path, message)
 	f.Fields = []fault.Field{{Location: r.path, Message: message}}
 	return f
@@ -83,6 +93,9 @@ func (r reference) vouched(list []string) bool {
 // its own run.
 func (r reference) hidden() error {
 	message := fmt.Sprintf("this takes the right to read the %s that the template names", guard.Noun(r.object()))
+	if r.kind == "" && r.id == runs.DefaultQueue {
+		message = r.lacking(access.Read)
+	}
 	f := runs.UseRequired.New("%s: %s", r.path, message)
 	f.Fields = []fault.Field{{Location: r.path, Message: message}}
 	return f

@@ -2,6 +2,7 @@ package submit
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,12 @@ func limited() *Submitter {
 		nil, nil, guard.NewGate(may, nil))
 }
 
+// lacking is what a caller reads who may not use a queue.
+func lacking(queue string) string {
+	return fmt.Sprintf("the right to use the queue %q is missing: name another queue, or have an admin grant the level "+
+		"use on queue:%s (writ grant create, or POST /v1/grants)", queue, queue)
+}
+
 func TestWhatIsNamedMustBeUsable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -51,8 +58,8 @@ func TestWhatIsNamedMustBeUsable(t *testing.T) {
 		code        string
 		change      func(*runs.Submission)
 	}{
-		{"queue", "queue: no such queue", "queue_not_found", func(s *runs.Submission) { s.Queue = "hidden" }},
-		{"queue", "queue: this takes the right to use the queue", "use_required", func(s *runs.Submission) {
+		{"queue", "queue: " + lacking("hidden"), "queue_not_found", func(s *runs.Submission) { s.Queue = "hidden" }},
+		{"queue", "queue: " + lacking("read"), "use_required", func(s *runs.Submission) {
 			s.Queue = "read"
 		}},
 		{"inventory_id", `inventory_id: no inventory "inv_` + hidden + `"`, "inventory_not_found", func(s *runs.Submission) {
@@ -109,7 +116,7 @@ func TestWhatATemplateNamesIsVouchedFor(t *testing.T) {
 		"all of it":      {func(s *runs.Submission) { s.Queue = "read" }, ""},
 		"a hidden queue": {func(s *runs.Submission) { s.Queue = "hidden" }, "queue: this takes the right to read"},
 		"not by a template": {func(s *runs.Submission) { s.Queue, s.Vouched = "read", s.Vouched[1:] },
-			"queue: this takes the right to use"},
+			"queue: the right to use the queue"},
 		"what is hidden": {func(s *runs.Submission) {
 			s.ProjectID = "prj_" + hidden
 			s.Vouched = append(s.Vouched, "prj_"+hidden)
@@ -150,8 +157,8 @@ func TestWhatStepsNameMustBeUsable(t *testing.T) {
 		at, message string
 		change      func(*runs.StepSpec)
 	}{
-		{"steps[1].queue", "steps[1].queue: no such queue", func(s *runs.StepSpec) { s.Queue = "hidden" }},
-		{"steps[1].queue", "steps[1].queue: this takes the right to use the queue", func(s *runs.StepSpec) {
+		{"steps[1].queue", "steps[1].queue: " + lacking("hidden"), func(s *runs.StepSpec) { s.Queue = "hidden" }},
+		{"steps[1].queue", "steps[1].queue: " + lacking("read"), func(s *runs.StepSpec) {
 			s.Queue = "read"
 		}},
 		{"steps[1].inventory_id", `steps[1].inventory_id: no inventory "inv_` + hidden + `"`, func(s *runs.StepSpec) {

@@ -77,8 +77,10 @@ func (s *Submitter) known(path, tool string) error {
 	if s.tools.Known(tool) {
 		return nil
 	}
-	f := runs.UnknownTool.New("%s: there is no tool %q", path, tool)
-	f.Fields = []fault.Field{{Location: path, Message: fmt.Sprintf("there is no tool %q", tool)}}
+	text := fmt.Sprintf("there is no tool %.64q, but %s", tool, strings.Join(slices.Sorted(slices.Values(s.tools.Names())),
+		", "))
+	f := runs.UnknownTool.New("%s: %s", path, text)
+	f.Fields = []fault.Field{{Location: path, Message: text}}
 	return f
 }
 
@@ -214,12 +216,13 @@ func (c checks) common(x *runs.Spec) {
 }
 
 func (c checks) failOn(names []string) {
+	known := []string{runs.FailOnNoHosts, runs.FailOnUnreachable, runs.FailOnWarnings}
 	for i, name := range names {
 		switch at := fmt.Sprintf("fail_on[%d]", i); {
 		case i == maxItems:
 			return
-		case !slices.Contains([]string{runs.FailOnNoHosts, runs.FailOnUnreachable, runs.FailOnWarnings}, name):
-			c.bad(at, "must be one of no_hosts, unreachable and warnings")
+		case !slices.Contains(known, name):
+			c.bad(at, "%s", fault.NoChoice(name, known...))
 		case slices.Contains(names[:i], name):
 			c.bad(at, "is named before")
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/runs/internal/binding"
+	"github.com/writ-automation/writ/modules/runs/internal/executors"
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/hostquery"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
@@ -39,6 +40,7 @@ type Submitter struct {
 	binder      *binding.Binder
 	gate        *guard.Gate
 	hosts       hostquery.Hosts
+	served      *executors.Queues
 }
 
 var (
@@ -59,6 +61,12 @@ func New(
 // WithHosts sets what selects hosts for queries. Without it every query is refused.
 func (s *Submitter) WithHosts(q estate.HostQueries) *Submitter {
 	s.hosts = hostquery.Hosts{Queries: q, Inventories: s.refs, Gate: s.gate}
+	return s
+}
+
+// WithServed sets what knows the queues that are served. Without it a request is not warned of other ones.
+func (s *Submitter) WithServed(q *executors.Queues) *Submitter {
+	s.served = q
 	return s
 }
 
@@ -181,6 +189,9 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, q Request) (*runs.Ru
 	if err != nil {
 		return nil, false, err
 	}
+	if err := s.warnUnserved(ctx, r); err != nil {
+		return nil, false, err
+	}
 	sealed, err := s.targets.Seal(ctx, r.Spec.Notifications)
 	if err != nil {
 		return nil, false, err
@@ -244,7 +255,7 @@ func (s *Submitter) enter(ctx context.Context, r *runs.Run, sealed notify.Sealed
 	if r.Status != runs.PendingApproval {
 		return nil
 	}
-	return s.machine.Publisher.Publish(ctx, runs.Held{RunID: r.ID, At: r.CreatedAt})
+	return s.machine.Publisher.Publish(ctx, runs.HeldBy(r))
 }
 
 // replay returns the run that a key made before. A run that the caller may no longer read is reported like a deleted

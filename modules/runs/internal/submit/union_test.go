@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,7 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/writ-automation/writ/modules/runs/internal/executors"
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -99,4 +104,46 @@ func carried(r *runs.Run, step int) []string {
 		return []string{err.Error()}
 	}
 	return g.Steps[step].Of(&r.Spec).CredentialIDs
+}
+
+// nobody is a fleet without executors.
+type nobody struct{ execution.WorkerStore }
+
+func (nobody) Workers(context.Context, page.Window) ([]execution.Worker, int, error) {
+	return nil, 0, nil
+}
+
+// TestUnservedQueuesAreNamed checks the warnings of runs and pipelines: one for each queue, with its steps.
+func TestUnservedQueuesAreNamed(t *testing.T) {
+	t.Parallel()
+	s := &Submitter{served: executors.New([]string{"default"}, nobody{}, clock.New())}
+	step := func(name, queue string) runs.StepState {
+		return runs.StepState{StepSpec: runs.StepSpec{Name: name, Queue: queue}}
+	}
+	graph := &runs.Graph{Steps: []runs.StepState{step("a", "gpu"), step("b", ""), step("c", "gpu"), step("d", "arm")}}
+	for name, c := range map[string]struct {
+		run  *runs.Run
+		want []string
+	}{
+		"served":   {&runs.Run{Spec: runs.Spec{Queue: "default"}}, nil},
+		"unserved": {&runs.Run{Spec: runs.Spec{Queue: "gpu"}}, []string{`"gpu". Start a worker with --queue gpu`}},
+		"steps": {&runs.Run{Spec: runs.Spec{Queue: "default"}, Graph: graph},
+			[]string{`"arm" of the step d.`, `"gpu" of the steps a, c.`}},
+		"every step": {&runs.Run{Spec: runs.Spec{Queue: "x"}, Graph: &runs.Graph{Steps: []runs.StepState{
+			step("a", ""), step("b", ""), step("c", ""), step("d", "")}}}, []string{`"x" of 4 steps.`}},
+	} {
+		if err := s.warnUnserved(t.Context(), c.run); err != nil {
+			t.Fatal(err)
+		}
+		ok := len(c.run.Warnings) == len(c.want)
+		for i := range c.want {
+			ok = ok && c.run.Warnings[i].Code == runs.WarnQueueUnserved && strings.Contains(c.run.Warnings[i].Message, c.want[i])
+		}
+		if !ok {
+			t.Errorf("%s: %s", name, cmp.Diff(c.want, c.run.Warnings))
+		}
+	}
+	if runs.FailsOn(runs.FailOnWarnings, runs.WarnQueueUnserved) || !runs.FailsOn(runs.FailOnWarnings, "other") {
+		t.Error("a run fails on what was so before it began")
+	}
 }

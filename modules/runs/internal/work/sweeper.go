@@ -7,6 +7,7 @@ import (
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -50,6 +51,8 @@ func (s *Sweeper) Leases(ctx context.Context) (int, error) {
 			s.log.ErrorContext(ctx, "cannot take a run back from its holder", "run", r.ID, "err", err)
 			continue
 		}
+		s.log.WarnContext(ctx, "lease lost: the worker stopped reporting", "run", r.ID, "worker",
+			execution.ShownName(r.Worker))
 		n++
 	}
 	return n, nil

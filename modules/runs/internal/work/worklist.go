@@ -2,12 +2,14 @@ package work
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"time"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/parent"
 	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
@@ -20,6 +22,7 @@ type Worklist struct {
 	journal *Journal
 	hosts   Hosts
 	known   known
+	log     *slog.Logger
 }
 
 // Hosts names the hosts that a run would be executed on, nil if they are not known before. It reads inventories.
@@ -31,8 +34,8 @@ var _ runs.Worklist = (*Worklist)(nil)
 
 // NewWorklist returns the worklist of a queue. Endings go through the journal's stores. If h is nil, no hosts are
 // known.
-func NewWorklist(m *lifecycle.Machine, q runs.Queue, j *Journal, h Hosts) *Worklist {
-	return &Worklist{machine: m, queue: q, journal: j, hosts: h}
+func NewWorklist(m *lifecycle.Machine, q runs.Queue, j *Journal, h Hosts, log *slog.Logger) *Worklist {
+	return &Worklist{machine: m, queue: q, journal: j, hosts: h, log: log}
 }
 
 func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assignment, error) {
@@ -111,9 +114,10 @@ func (w *Worklist) addHosts(ctx context.Context, q *runs.ClaimRequest, r *runs.R
 
 // Begin may be repeated. A repeated call changes nothing.
 func (w *Worklist) Begin(ctx context.Context, l runs.Lease) error {
-	return w.machine.Do(tx.Optimistic(ctx), func(ctx context.Context) error {
+	var r *runs.Run
+	err := w.machine.Do(tx.Optimistic(ctx), func(ctx context.Context) (err error) {
 		now := w.machine.Now()
-		r, err := w.queue.Begin(ctx, l, now)
+		r, err = w.queue.Begin(ctx, l, now)
 		if err != nil || r == nil { // the answer to an earlier call was lost
 			return err
 		}
@@ -122,6 +126,15 @@ func (w *Worklist) Begin(ctx context.Context, l runs.Lease) error {
 		}
 		return w.machine.Publisher.Publish(ctx, runs.Started{RunID: l.RunID, Worker: l.Worker, At: now})
 	})
+	if err == nil && r != nil {
+		level := slog.LevelInfo
+		if r.Kind.Child() {
+			level = slog.LevelDebug
+		}
+		w.log.Log(ctx, level, "run started", "run", r.ID, "kind", string(r.Kind), "worker",
+			execution.ShownName(l.Worker))
+	}
+	return err
 }
 
 func (w *Worklist) Beat(ctx context.Context, worker string, leases []runs.Lease) ([]runs.Beat, error) {

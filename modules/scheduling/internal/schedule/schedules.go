@@ -90,7 +90,8 @@ func (s *Schedules) settle(ctx context.Context, x *scheduling.Schedule) (err err
 		x.Overlap = scheduling.OverlapSkip
 	case scheduling.OverlapSkip, scheduling.OverlapQueue, scheduling.OverlapAllow:
 	default:
-		return fault.BadField("overlap", "has to be skip, queue or allow")
+		return fault.NoneOf("overlap", x.Overlap, scheduling.OverlapSkip, scheduling.OverlapQueue,
+			scheduling.OverlapAllow)
 	}
 	x.Target = clean(x.Target)
 	input := asStored(x.Target)

@@ -71,11 +71,7 @@ func (s *input) kind(c secrets.Change) error {
 	case c.Kind == "":
 		return fault.BadField("kind", "is required, unless there is a type_id")
 	case c.Kind.Members() == nil:
-		list := make([]string, 0, 16)
-		for _, k := range append(secrets.Kinds(), secrets.Custom) {
-			list = append(list, string(k))
-		}
-		return fault.BadField("kind", "has to be one of %s", strings.Join(list, ", "))
+		return fault.NoneOf("kind", c.Kind, append(secrets.Kinds(), secrets.Custom)...)
 	default:
 		return nil
 	}

@@ -69,7 +69,7 @@ func field(at string, f secrets.Field) error {
 			return err
 		}
 	default:
-		return fault.BadField(at+".type", "has to be text, multiline, bool or choice")
+		return fault.NoneOf(at+".type", f.Type, secrets.Text, secrets.Multiline, secrets.Bool, secrets.Choice)
 	}
 	switch {
 	case f.Default == nil:

@@ -60,6 +60,7 @@ type Run struct {
 	Forks           int               `json:"forks,omitempty"`
 	DiffMode        bool              `json:"diff_mode,omitempty"`
 	DryRun          bool              `json:"dry_run,omitempty"`
+	DryRunExecutes  bool              `json:"dry_run_executes,omitempty"`
 	Timeout         int               `json:"timeout,omitempty"` // seconds
 	CredentialIDs   []string          `json:"credential_ids,omitempty"`
 	Queue           string            `json:"queue,omitempty"`

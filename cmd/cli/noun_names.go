@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/writ-automation/writ/cmd/cli/internal/apidoc"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// references are members that hold ids of other objects and do not say so by their names.
+func references() map[string]string {
+	return map[string]string{"approver_teams": "team", "type_id": "credential-type", "inventory_source_id": "source"}
+}
+
+// refersTo returns the noun of the objects whose ids a member holds.
+func refersTo(member string) (noun, bool) {
+	if name := references()[member]; name != "" {
+		return findNoun(name)
+	}
+	name, one := strings.CutSuffix(member, "_id")
+	if !one {
+		if name, one = strings.CutSuffix(member, "_ids"); !one {
+			return noun{}, false
+		}
+	}
+	return findNoun(strings.ReplaceAll(strings.TrimPrefix(name, "selectable_"), "_", "-"))
+}
+
+// id returns the id of an object by its name; an id is returned unchanged. Runs, of which there are many, have no names
+// of their own.
+func (n *noun) id(ctx context.Context, c *client, name string) (string, error) {
+	if n.prefix == ids.Run {
+		return c.runID(ctx, name)
+	}
+	if n.prefix == "" || ids.Valid(n.prefix, name) {
+		return name, nil
+	}
+	list, ok := n.operation("list")
+	if !ok || n.label == "" {
+		return name, nil
+	}
+	query := url.Values{}
+	named := hasMember(list.Query, "name")
+	if named {
+		query.Set("name", name)
+	}
+	rows, err := c.rows(ctx, list.Path, list.List, query)
+	if err != nil {
+		return "", err
+	}
+	id, err := c.pick(ctx, n.label, name, rows)
+	if err != nil || id != "" {
+		return id, err
+	}
+	if named {
+		rows, _ = c.few(ctx, list)
+	}
+	return "", fmt.Errorf("there is no %s %q%s", n.words(), name, n.instead(name, rows))
+}
+
+// pick returns the id of the row with a name, empty if there is none.
+func (c *client) pick(ctx context.Context, label, name string, rows []map[string]any) (string, error) {
+	var found, candidates []string
+	for _, r := range rows {
+		if stringField(r, label) != name {
+			continue
+		}
+		found = append(found, stringField(r, "id"))
+		org := "no organization"
+		if o := stringField(r, "org_id"); o != "" {
+			org = "organization " + c.orgName(ctx, o)
+		}
+		candidates = append(candidates, oneLine(fmt.Sprintf("%s (%s)", stringField(r, "id"), org), 200))
+	}
+	if len(found) > 1 {
+		return "", fmt.Errorf("several are named %q; give one of the ids: %s", name, strings.Join(candidates, ", "))
+	}
+	return strings.Join(found, ""), nil
+}
+
+// few reads the first rows of a list.
+func (c *client) few(ctx context.Context, list operation) ([]map[string]any, error) {
+	query := url.Values{"limit": {strconv.Itoa(pageRows)}}
+	answer, _, err := c.exchange(ctx, http.MethodGet, list.Path+"?"+query.Encode(), "", nil)
+	return objects(answer[list.List]), err
+}
+
+func objects(v any) []map[string]any {
+	list, _ := v.([]any)
+	out := make([]map[string]any, 0, len(list))
+	for _, x := range list {
+		if row, ok := x.(map[string]any); ok {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// instead names objects that exist: those with a similar name, else the first ones.
+func (n *noun) instead(name string, rows []map[string]any) string {
+	const most = 5
+	names := make([]string, 0, len(rows))
+	for _, r := range rows {
+		names = append(names, oneLine(stringField(r, n.label), 80))
+	}
+	if near := nearest(name, names); len(near) > 0 {
+		return "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > most:
+		return fmt.Sprintf("; there are %s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return "; there are " + strings.Join(names, ", ")
+}
+
+// nearest returns at most three of the names that someone may have meant by a word, the nearest first.
+func nearest(word string, names []string) []string {
+	type near struct {
+		name string
+		far  int
+	}
+	var found []near
+	word = strings.ToLower(word)
+	for _, name := range names {
+		lower := strings.ToLower(name)
+		far := distance(word, lower)
+		if len(word) > 2 && (strings.HasPrefix(lower, word) || strings.HasPrefix(word, lower) && len(lower) > 2) {
+			far = min(far, 1)
+		}
+		if far <= 1+len(word)/4 && far < len(word) {
+			found = append(found, near{name, far})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.far, b.far) })
+	out := make([]string, 0, 3)
+	for _, f := range found[:min(len(found), cap(out))] {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+// maxWord bounds the words whose distance is computed.
+const maxWord = 200
+
+// distance is the number of letters to change, add, remove or swap with the next one until a is b.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	if len(x) > maxWord || len(y) > maxWord {
+		return max(len(x), len(y))
+	}
+	rows := make([][]int, len(x)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(y)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		for j := 1; j <= len(y); j++ {
+			change := 1
+			if x[i-1] == y[j-1] {
+				change = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(x)][len(y)]
+}
+
+func hasMember(members []apidoc.Member, name string) bool {
+	_, ok := memberOf(members, name)
+	return ok
+}
+
+func memberOf(members []apidoc.Member, name string) (apidoc.Member, bool) {
+	i := slices.IndexFunc(members, func(m apidoc.Member) bool { return m.Name == name })
+	if i < 0 {
+		return apidoc.Member{}, false
+	}
+	return members[i], true
+}
+
+// resolve replaces the names of objects in a body by their ids. It enters only members that the API describes.
+func (c *client) resolve(ctx context.Context, body map[string]any, members []apidoc.Member) error {
+	for _, m := range members {
+		v, ok := body[m.Name]
+		if !ok {
+			continue
+		}
+		var err error
+		switch x := v.(type) {
+		case string:
+			body[m.Name], err = c.reference(ctx, m.Name, x)
+		case []any:
+			for i := range x {
+				if text, isText := x[i].(string); isText && err == nil {
+					x[i], err = c.reference(ctx, m.Name, text)
+				} else if inner, isObject := x[i].(map[string]any); isObject && err == nil {
+					err = c.resolve(ctx, inner, m.Members)
+				}
+			}
+		case map[string]any:
+			err = c.resolve(ctx, x, m.Members)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+// reference returns what a member holds in place of the name of an object: an id, or user:ID and team:ID where the
+// member names accounts and teams. Every other value is returned unchanged.
+func (c *client) reference(ctx context.Context, member, v string) (string, error) {
+	if n, ok := refersTo(member); ok && v != "" {
+		return n.id(ctx, c, v)
+	}
+	if member != "subject" && member != "actors" && member != "object" {
+		return v, nil
+	}
+	kind, name, qualified := strings.Cut(v, ":")
+	n, ok := findNoun(kind)
+	if !qualified || !ok || n.prefix == "" {
+		return v, nil
+	}
+	id, err := n.id(ctx, c, name)
+	if err == nil && member != "object" {
+		id = kind + ":" + id
+	}
+	return id, err
+}
+
+// path returns the path of an operation with its arguments: the object's name or id, and that of a member of it.
+func (n *noun) path(ctx context.Context, c *client, o operation, a []string) (string, error) {
+	path := o.Path
+	for i := 0; strings.Contains(path, "{"); i++ {
+		before, rest, _ := strings.Cut(path, "{")
+		param, after, _ := strings.Cut(rest, "}")
+		of := n
+		if user, ok := findNoun("user"); ok && param == "userID" {
+			of = &user
+		}
+		id, err := of.id(ctx, c, a[i])
+		if err != nil {
+			return "", err
+		}
+		path = before + url.PathEscape(id) + after
+	}
+	return path, nil
+}
+
+// fetch reads an answer unchanged.
+func (c *client) fetch(ctx context.Context, path string, query url.Values) (json.RawMessage, error) {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	var raw json.RawMessage
+	err := c.call(ctx, http.MethodGet, path, nil, &raw)
+	return raw, err
+}
