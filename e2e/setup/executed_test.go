@@ -17,10 +17,10 @@ var executed = regexp.MustCompile("(?s)<!-- executed -->\n```sh\n(.*?)```\n")
 // defaultAddress is the address of the server in the pages.
 const defaultAddress = "http://127.0.0.1:8080"
 
-// TestPagesAreExecuted executes the commands of the pages in a directory that "make run" prepared: every command
-// succeeds, and no answer is a refusal. Other users cannot enter the directory above, as in the home of root.
-func TestPagesAreExecuted(t *testing.T) {
-	t.Parallel()
+// prepared returns a server and a directory that looks as "make run" leaves it. Other users cannot enter the directory
+// above, as in the home of root.
+func prepared(t *testing.T) (*harness.Server, string) {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.Chmod(filepath.Dir(dir), 0o700); err != nil {
 		t.Fatal(err)
@@ -42,6 +42,13 @@ func TestPagesAreExecuted(t *testing.T) {
 		}
 	}
 	smallSite(t, filepath.Join(dir, "docs", "examples", "site"))
+	return s, dir
+}
+
+// TestPagesAreExecuted executes the commands of each page on a server of its own: every command succeeds, and no answer
+// is a refusal.
+func TestPagesAreExecuted(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{
 		"README.md", "docs/guides/getting-started.md", "docs/guides/runs.md", "docs/guides/accounts.md",
 		"docs/reference/cli.md",
@@ -60,9 +67,10 @@ func TestPagesAreExecuted(t *testing.T) {
 			if !strings.Contains(script.String(), defaultAddress) {
 				t.Fatal("no block is marked, or none says where the server is")
 			}
+			s, dir := prepared(t)
 			cmd := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c",
 				"curl() { command curl --fail-with-body \"$@\"; }\n"+strings.ReplaceAll(script.String(), defaultAddress, s.URL))
-			cmd.Dir = dir
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"))
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
