@@ -60,8 +60,8 @@ func unknownFlag(c *cobra.Command, err error) error {
 				names = append(names, f.Name)
 			}
 		})
-		if near := nearest(name, names); len(near) > 0 {
-			hint = "\nDid you mean --" + strings.Join(near, " or --") + "?"
+		if meant := nearest(name, names); len(meant) > 0 {
+			hint = "\nDid you mean --" + strings.Join(meant, " or --") + "?"
 		}
 	}
 	return usageError{fmt.Errorf("%w%s\nSee '%s --help'", err, hint, c.CommandPath())}
@@ -78,8 +78,8 @@ func unknownCommand(c *cobra.Command, a []string) string {
 			names = append(append(names, sub.Name()), sub.Aliases...)
 		}
 	}
-	if near := nearest(a[0], names); len(near) > 0 {
-		return "\nDid you mean '" + c.CommandPath() + " " + strings.Join(near, "' or '"+c.CommandPath()+" ") + "'?"
+	if meant := nearest(a[0], names); len(meant) > 0 {
+		return "\nDid you mean '" + c.CommandPath() + " " + strings.Join(meant, "' or '"+c.CommandPath()+" ") + "'?"
 	}
 	return ""
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-automation/writ/cmd/cli/internal/apidoc"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/near"
 )
 
 // references are members that hold ids of other objects and do not say so by their names.
@@ -111,8 +112,8 @@ func (n *noun) instead(name string, rows []map[string]any) string {
 	for _, r := range rows {
 		names = append(names, oneLine(stringField(r, n.label), 80))
 	}
-	if near := nearest(name, names); len(near) > 0 {
-		return "; did you mean " + strings.Join(near, " or ") + "?"
+	if meant := nearest(name, names); len(meant) > 0 {
+		return "; did you mean " + strings.Join(meant, " or ") + "?"
 	}
 	switch {
 	case len(names) == 0:
@@ -125,60 +126,28 @@ func (n *noun) instead(name string, rows []map[string]any) string {
 
 // nearest returns at most three of the names that someone may have meant by a word, the nearest first.
 func nearest(word string, names []string) []string {
-	type near struct {
+	type candidate struct {
 		name string
 		far  int
 	}
-	var found []near
+	var found []candidate
 	word = strings.ToLower(word)
 	for _, name := range names {
 		lower := strings.ToLower(name)
-		far := distance(word, lower)
+		far := near.Edits([]rune(word), []rune(lower), len(word)+1)
 		if len(word) > 2 && (strings.HasPrefix(lower, word) || strings.HasPrefix(word, lower) && len(lower) > 2) {
 			far = min(far, 1)
 		}
 		if far <= 1+len(word)/4 && far < len(word) {
-			found = append(found, near{name, far})
+			found = append(found, candidate{name, far})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.far, b.far) })
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
 	out := make([]string, 0, 3)
 	for _, f := range found[:min(len(found), cap(out))] {
 		out = append(out, f.name)
 	}
 	return out
-}
-
-// maxWord bounds the words whose distance is computed.
-const maxWord = 200
-
-// distance is the number of letters to change, add, remove or swap with the next one until a is b.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	if len(x) > maxWord || len(y) > maxWord {
-		return max(len(x), len(y))
-	}
-	rows := make([][]int, len(x)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(y)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		for j := 1; j <= len(y); j++ {
-			change := 1
-			if x[i-1] == y[j-1] {
-				change = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(x)][len(y)]
 }
 
 func hasMember(members []apidoc.Member, name string) bool {

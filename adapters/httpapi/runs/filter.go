@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/lazyregexp"
+	"github.com/writ-automation/writ/ports/near"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -171,40 +172,14 @@ func split(s string, literal bool) ([]term, error) {
 
 func unknownKey(k string) error {
 	meant := ""
-	for _, near := range keys() {
-		if distance(k, near) <= 2 {
-			meant = " Did you mean " + near + ":?"
+	for _, known := range keys() {
+		if near.Edits([]rune(k), []rune(known), 3) < 3 {
+			meant = " Did you mean " + known + ":?"
 			break
 		}
 	}
 	return fault.BadField("q", "%q is no term.%s Terms are %s:. A word with a colon needs quotes.", k+":", meant,
 		strings.Join(keys(), ":, "))
-}
-
-// distance counts the characters to change, add, drop or swap with their neighbour to make b of a.
-func distance(a, b string) int {
-	var before []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		next := make([]int, len(b)+1)
-		next[0] = i + 1
-		for j := range len(b) {
-			next[j+1] = min(row[j+1], next[j]) + 1
-			if a[i] == b[j] {
-				next[j+1] = min(next[j+1], row[j])
-			} else {
-				next[j+1] = min(next[j+1], row[j]+1)
-			}
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], before[j-1]+1)
-			}
-		}
-		before, row = row, next
-	}
-	return row[len(b)]
 }
 
 // into adds the term to the filter. A second, different value of a field is an error.

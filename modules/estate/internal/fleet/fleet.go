@@ -109,7 +109,7 @@ func (f *Fleet) withNear(ctx context.Context, host string, reader access.Scope, 
 	if !estate.HostNotFound.Is(err) || !errors.As(err, &missing) {
 		return err
 	}
-	near := newNear(host)
+	near := newSimilar(host)
 	if err := f.Store.Names(ctx, reader, near.add); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/writ-automation/writ/ports/near"
 )
 
 // Bounds of near names: how many are kept, and how many characters may differ, of at most how many.
@@ -13,8 +15,8 @@ const (
 	maxCompared = 64
 )
 
-// near keeps the names that are most like one.
-type near struct {
+// similar keeps the names that are most like one.
+type similar struct {
 	name []rune
 	list []candidate
 }
@@ -24,7 +26,7 @@ type candidate struct {
 	edits int
 }
 
-func newNear(name string) *near { return &near{name: folded(name)} }
+func newSimilar(name string) *similar { return &similar{name: folded(name)} }
 
 // folded returns the beginning of a name in lower case.
 func folded(name string) []rune {
@@ -33,7 +35,7 @@ func folded(name string) []rune {
 }
 
 // add considers a name. It never fails.
-func (n *near) add(name string) error {
+func (n *similar) add(name string) error {
 	c := candidate{name, edits(n.name, folded(name))}
 	if c.edits > min(maxEdits, 1+len(n.name)/3) {
 		return nil
@@ -46,7 +48,7 @@ func (n *near) add(name string) error {
 	return nil
 }
 
-func (n *near) names() []string {
+func (n *similar) names() []string {
 	out := make([]string, len(n.list))
 	for i, c := range n.list {
 		out[i] = c.name
@@ -54,34 +56,11 @@ func (n *near) names() []string {
 	return out
 }
 
-// edits counts the characters to insert, delete or replace between two names, up to one more than maxEdits. The
-// beginning of a longer name is one edit away.
+// edits counts the letters between two names, up to one more than maxEdits. The beginning of a longer name is one edit
+// away.
 func edits(a, b []rune) int {
 	if len(a) > 0 && len(b) > len(a) && slices.Equal(a, b[:len(a)]) {
 		return 1
 	}
-	if max(len(a), len(b))-min(len(a), len(b)) > maxEdits {
-		return maxEdits + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		diagonal, least := row[0], i+1
-		row[0] = i + 1
-		for j, y := range b {
-			replaced := diagonal
-			if x != y {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-			least = min(least, row[j+1])
-		}
-		if least > maxEdits {
-			return least
-		}
-	}
-	return row[len(b)]
+	return near.Edits(a, b, maxEdits+1)
 }
