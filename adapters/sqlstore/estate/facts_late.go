@@ -223,9 +223,16 @@ func (s *Store) list(codec int, packed []byte) (out []string, err error) {
 	return out, err
 }
 
+// usualFacts is about how many facts a host has.
+const usualFacts = 512
+
 // unpack returns the facts of a document that keys select.
 func (s *Store) unpack(codec int, packed []byte, keys []string) (estate.Facts, error) {
-	f, n := estate.Facts{}, 0
+	n, most := 0, 0
+	if len(keys) == 0 {
+		most = min(usualFacts, len(packed)/8) // a map that grows is filled several times
+	}
+	f := make(estate.Facts, most)
 	var key string
 	err := s.texts(codec, packed, func(text string) {
 		if n++; n%2 != 0 {
