@@ -19,7 +19,7 @@ func (x *Executor) audience() *outbox.Audience {
 	a := outbox.NewAudience(map[string][]string{
 		portestate.DriftFound{}.EventName(): {"notify"},
 		runs.Held{}.EventName():             {"log", "notify"},
-		runs.Finished{}.EventName():         {"log", "metrics", "notify"},
+		runs.Finished{}.EventName():         {"metrics", "notify"},
 		runs.Reported{}.EventName():         {"drift", "estate"},
 	})
 	for _, s := range x.subscriptions() {

@@ -2,15 +2,27 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
+	"github.com/writ-automation/writ/adapters/metrics"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// logSubscriber logs what becomes of runs, once for all servers of an install.
+// logSubscriber logs held runs, once for all servers of an install.
 const logSubscriber = "log"
+
+// observeEnded measures and logs the ends of runs in one subscription: each further subscriber of an event costs every
+// run a stored message.
+func observeEnded(e *metrics.Ended, log *slog.Logger) events.Subscription {
+	measured, logged := e.Subscription(), logEnded(log)
+	return events.Subscription{Name: measured.Name, Event: measured.Event,
+		Handle: func(ctx context.Context, m events.Message) error {
+			return errors.Join(measured.Handle(ctx, m), logged.Handle(ctx, m))
+		}}
+}
 
 // logEnded logs every run that ended, children of a run at the level debug. A message that the bus delivers twice is
 // logged twice.
