@@ -112,7 +112,11 @@ func (o printer) document(view any) error {
 	case o.form == formYAML:
 		return writeYAML(o.out, raw)
 	case o.form == formCSV:
-		return writeCSV(o.out, raw)
+		var b bytes.Buffer
+		if err := writeCSV(&b, raw); err != nil {
+			return err
+		}
+		return o.text(b.String())
 	}
 	return printJSON(o.out, json.RawMessage(raw))
 }
@@ -147,7 +151,7 @@ func (o printer) selected(raw []byte) error {
 	}
 }
 
-// text prints a line that a user's expression made of the answer; a terminal gets no control characters.
+// text prints what was made of the answer as a text; a terminal gets no control characters.
 func (o printer) text(s string) error {
 	if newScreen(o.environment).tty {
 		s = plainText(s)
