@@ -27,9 +27,10 @@ func TestBelow(t *testing.T) {
 func TestNoChoice(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
-		"": "expected one of a, b", "c": `"c" is none of a, b`, "Dry_run-x": `"Dry_run-x" is none of a, b`,
+		"": "expected one of a, b", "c": `"c" is none of a, b`, "dry_run-x": `"dry_run-x" is none of a, b`,
 		"s3cret": "the value is none of a, b", "c\nd": "the value is none of a, b",
-		strings.Repeat("c", 33): "the value is none of a, b",
+		strings.Repeat("c", 21):  "the value is none of a, b",
+		"nfmzMFEUBnAHroJoMhMBxZ": "the value is none of a, b", "Dry": "the value is none of a, b",
 	} {
 		f := fault.NoneOf("at", value, "a", "b")
 		if f.Message != "at: "+want || f.Fields[0] != (fault.Field{Location: "at", Message: want}) {

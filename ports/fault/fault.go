@@ -162,8 +162,8 @@ func NoneOf[T ~string](location string, value T, choices ...T) *Error {
 	return BadField(location, "%s", NoChoice(string(value), choices...))
 }
 
-// NoChoice is the text of NoneOf. It shows only a value that is a short word of letters: another one may be a secret in
-// the wrong place.
+// NoChoice is the text of NoneOf. It shows only a value in the form of a choice, a short word of small letters:
+// another one may be a secret in the wrong place.
 func NoChoice[T ~string](value string, choices ...T) string {
 	names := make([]string, len(choices))
 	for i, c := range choices {
@@ -173,7 +173,7 @@ func NoChoice[T ~string](value string, choices ...T) string {
 		return "expected one of " + strings.Join(names, ", ")
 	}
 	shown := "the value"
-	if len(value) <= 32 && strings.Trim(strings.ToLower(value), "abcdefghijklmnopqrstuvwxyz_-") == "" {
+	if len(value) <= 20 && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz_-") == "" {
 		shown = strconv.Quote(value)
 	}
 	return shown + " is none of " + strings.Join(names, ", ")
