@@ -115,7 +115,7 @@ func TestParametersWithTwoValues(t *testing.T) {
 func TestHeadersOnEveryAnswer(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(p *httpapi.Params) { p.Config.PublicURL = "https://writ.test" })
-	paths := []string{"/", "/ui/", "/ui", "/ui/style.css", "/docs", "/docs/init.js", "/docs/nope", "/nothing",
+	paths := []string{"/", "/ui", "/docs", "/docs/init.js", "/docs/nope", "/nothing",
 		"/v1/runs/x/cancel", "/v1//runs"}
 	for _, op := range operations(f) {
 		if op.Method == http.MethodGet && op.OperationID != "follow-run" {

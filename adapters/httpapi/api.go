@@ -91,7 +91,8 @@ func New(p Params) (Result, error) {
 	if err := errors.Join(r.faults...); err != nil {
 		return Result{}, err
 	}
-	var h http.Handler = &dispatcher{mux: mux}
+	r.dispatch = &dispatcher{mux: mux}
+	var h http.Handler = r.dispatch
 	if p.Config.Open {
 		h = loopbackOnly(h)
 	}

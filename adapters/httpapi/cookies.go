@@ -103,6 +103,13 @@ func SessionCookie(ctx context.Context, secret string, expires time.Time) string
 	return c.String()
 }
 
+// LoopbackSession returns the session cookie for a browser on this machine that uses plain http.
+func LoopbackSession(secret string, expires time.Time) *http.Cookie {
+	c := jar{usable: true}.make(sessionCookie, secret)
+	c.Expires = expires
+	return c
+}
+
 // DropSession returns the Set-Cookie line that deletes the session cookie of ctx's request. It is empty if the request
 // had none. A session ends with the next sign-in or sign-out.
 func DropSession(ctx context.Context) string {

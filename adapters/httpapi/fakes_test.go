@@ -219,6 +219,10 @@ func (f *fake) RelaunchFailed(ctx context.Context, id string) (*runs.Run, error)
 	return f.one(ctx, id)
 }
 func (f *fake) Rerun(ctx context.Context, id string) (*runs.Run, error) { return f.one(ctx, id) }
+func (f *fake) SetQueue(ctx context.Context, id, queue string, _ int64) (*runs.Run, error) {
+	f.reason = queue
+	return f.one(ctx, id)
+}
 func (f *fake) Preview(ctx context.Context, id string) (*runs.Run, bool, error) {
 	r, err := f.one(ctx, id)
 	return r, f.replayed, err
@@ -233,6 +237,11 @@ func (f *fake) Approve(ctx context.Context, id string, j runs.DecisionInput) (*r
 func (f *fake) Reject(ctx context.Context, id string, j runs.DecisionInput) (*runs.Run, error) {
 	f.reason = j.Reason
 	return f.one(ctx, id)
+}
+
+func (f *fake) Facets(_ context.Context, q runs.Filter) (*runs.Facets, error) {
+	f.filter = q
+	return &runs.Facets{Status: map[runs.Status]int{"failed": 3}, Tool: map[string]int{"bash": 4}, ToolAbout: true}, nil
 }
 
 func (f *fake) List(ctx context.Context, q runs.Filter) (*runs.List, error) {
@@ -287,6 +296,9 @@ func (f *fake) Log(ctx context.Context, id string, r runs.LogRange) (*runs.LogVi
 		v.From = max(0, total-r.Tail)
 		v.Omitted += v.From
 	}
+	if r.Line > 0 {
+		v.From, v.To, v.Line, v.Lines = 2, 4, 7, 9
+	}
 	v.Truncated = v.Omitted > 0
 	v.Copy = func(_ context.Context, w io.Writer) error {
 		part := f.log[v.From:v.To]
@@ -332,7 +344,7 @@ func (f *fake) Follow(ctx context.Context, id string, after, offset int64, emit 
 }
 
 func (f *fake) Mint(ctx context.Context, id string) (string, error) {
-	if _, err := f.one(ctx, id); err != nil {
+	if _, err := f.one(ctx, id); err != nil && id != runs.FeedTicket {
 		return "", err
 	}
 	f.mu.Lock()
@@ -345,7 +357,7 @@ func (f *fake) Redeem(_ context.Context, ticket, id string) (runs.TicketOwner, e
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	who, ok := f.tickets[ticket]
-	if id != knownRun || !ok {
+	if id != knownRun && id != runs.FeedTicket || !ok {
 		return runs.TicketOwner{}, runs.BadTicket.New("the ticket is unknown, used or expired")
 	}
 	delete(f.tickets, ticket)

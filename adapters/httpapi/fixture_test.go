@@ -72,14 +72,15 @@ type fixture struct {
 func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 	t.Helper()
 	o, err := ops.New(ops.Params{
-		Health: f.health, Doctor: well{}, Licenses: free{}, Info: system.Info{Version: "1.2.3"},
+		Health: f.health, Doctor: well{}, Licenses: free{},
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "writ_runs 1\n") }),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := runsapi.New(runsapi.Params{
-		Submitter: f.fake, Controller: f.fake, Approver: f.fake, Reader: f.fake, Streamer: f.fake, Tickets: f.fake,
+		Submitter: f.fake, Controller: f.fake, Approver: f.fake, Reader: f.fake,
+		Facets: f.fake, Feed: f.fake, Streamer: f.fake, Tickets: f.fake,
 		Insight: f.fake, Trail: f.chain, Clock: wall{}, Heartbeat: 20 * time.Millisecond,
 	})
 	a := auditapi.New(auditapi.Params{Trail: f.chain, Prover: f.proofs, Reporter: f.proofs, Audience: everybody{},

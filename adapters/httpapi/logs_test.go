@@ -116,3 +116,34 @@ func TestPartThatBreaksOffIsCut(t *testing.T) {
 		t.Errorf("%d %v", a.status, a.header)
 	}
 }
+
+// TestLogLines asks for lines: how many are answered is bounded, and headers say where they are.
+func TestLogLines(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.fake.log = "0123456789"
+	for query, want := range map[string]runs.LogRange{
+		"?line=3":                   {Line: 3, Lines: 1000},
+		"?line=900000&lines=20":     {Line: 900000, Lines: 20},
+		"?line=1&lines=99999999999": {Line: 1, Lines: 10_000},
+		"?line=3&tail=4":            {Tail: 4},
+		"?line=0":                   {},
+		"?lines=5":                  {},
+	} {
+		a := f.call("GET", logPath+query, "viewer", "", "Range", "bytes=0-1")
+		if got := f.fake.logAsked[0]; got != want {
+			t.Errorf("%s asks for %+v, want %+v", query, got, want)
+		}
+		f.fake.logAsked = nil
+		of := a.header.Get("Service-Log-Line") + " " + a.header.Get("Service-Log-Offset") + " " +
+			a.header.Get("Service-Log-Next") + " " + a.header.Get("Service-Log-Lines")
+		if want.Line > 0 && (a.status != 200 || of != "7 2 4 9" || string(a.body) != "23") || want.Line == 0 && of != "   " {
+			t.Errorf("%s: %d %q, headers %q", query, a.status, a.body, of)
+		}
+	}
+	for _, query := range []string{"?line=x", "?line=-1", "?lines=1.5"} {
+		f.call("GET", logPath+query, "viewer", "").problem(t, 400)
+	}
+	f.call("GET", logPath+"?line=1", "", "").problem(t, 401)
+	f.call("GET", "/v1/runs/run_other/logs?line=1", "viewer", "").problem(t, 404)
+}

@@ -36,7 +36,7 @@ func TestModulesWire(t *testing.T) {
 			},
 			func() system.Licenses { return free{} },
 			func() (runs.Submitter, runs.Controller, runs.Approver, runs.Reader) { return f, f, f, f },
-			func() (runs.Streamer, runs.Tickets) { return f, f },
+			func() (runs.Streamer, runs.Tickets, runs.FacetReader, runs.Feed) { return f, f, f, f },
 			func() (tx.Unit, audit.Recorder, audit.Trail, audit.Prover, audit.Reporter, audit.Audience) {
 				return httpapitest.Unit{}, &chain{}, &chain{}, &proofs{}, &proofs{}, everybody{}
 			},

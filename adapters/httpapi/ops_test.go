@@ -24,9 +24,6 @@ func TestHealth(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	f.call("GET", "/healthz", "", "").json(t, 200)
-	if page := f.call("GET", "/ui/", "", ""); page.status != 200 || !strings.Contains(string(page.body), "not ready") {
-		t.Errorf("%d %s", page.status, page.body)
-	}
 }
 
 func TestMetrics(t *testing.T) {
@@ -47,7 +44,7 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	ref := regexp.MustCompile(`(?:src|href)="([^"]+)"`)
-	for _, path := range []string{"/docs", "/ui/"} {
+	for _, path := range []string{"/docs"} {
 		a := f.call("GET", path, "", "")
 		if a.status != 200 || a.header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Fatalf("%s: %d %v", path, a.status, a.header)

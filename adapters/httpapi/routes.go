@@ -89,6 +89,7 @@ type Router struct {
 	// refusals limits how many refusals are recorded.
 	refusals *refusals
 	bodies   *bodyLimiter
+	dispatch http.Handler // of all operations
 	seen     map[string]bool
 	faults   []error
 

@@ -149,7 +149,7 @@ func TestTheModuleProvidesEveryStore(t *testing.T) {
 			object.Usage,
 			scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, notify.Store,
 			notify.TargetStore, execution.WorkerStore,
-			execution.ClaimStore, execution.WorkerTokenStore, identity.VersionStore,
+			execution.ClaimStore, execution.WorkerTokenStore, identity.VersionStore, identity.PreferenceStore, runs.FacetStore,
 			secrets.Store, secrets.TypeStore, secrets.LeaseStore, system.DeadLetterStore, policy.Store, policy.WindowStore,
 		) {
 		}))

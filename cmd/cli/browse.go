@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -81,6 +82,11 @@ func openBrowser(ctx context.Context, w environment, address string, printOnly b
 		return
 	}
 	_, _ = fmt.Fprintf(w.err, "The browser opens for the sign-in. If it does not, open this address:\n  %s\n", address)
+	_ = startBrowser(ctx, w, address)
+}
+
+// startBrowser opens an address with the program that BROWSER names, else with that of the system.
+func startBrowser(ctx context.Context, w environment, address string) error {
 	name, args := "xdg-open", []string{address}
 	switch runtime.GOOS {
 	case "darwin":
@@ -88,11 +94,16 @@ func openBrowser(ctx context.Context, w environment, address string, printOnly b
 	case "windows":
 		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
 	}
+	if own := strings.Fields(w.env("BROWSER")); len(own) > 0 {
+		name, args = own[0], append(own[1:], address)
+	}
 	//nolint:gosec // the address begins with http and is one argument of a program without a shell
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...)
-	if cmd.Start() == nil {
-		go func() { _ = cmd.Wait() }() // ends with the opener, or with this process
+	if err := cmd.Start(); err != nil {
+		return err
 	}
+	go func() { _ = cmd.Wait() }() // ends with the opener, or with this process
+	return nil
 }
 
 func randomText() string {

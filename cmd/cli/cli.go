@@ -111,7 +111,8 @@ func commandTree(w environment, wanted func(noun string) bool) *cobra.Command {
 	root.PersistentFlags().BoolVar(w.plain, "no-color", false, "print no colours, as the variable NO_COLOR demands")
 	root.SetFlagErrorFunc(unknownFlag)
 	root.AddCommand(
-		serveCommand(w), workerCommand(w), userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
+		serveCommand(w), demoCommand(w), desktopCommand(w), workerCommand(w),
+		userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
 		runCommand(w), runsCommand(w), logsCommand(w), cancelCommand(w), approveCommand(w), rejectCommand(w),
 		launchCommand(w), applyCommand(w), exportCommand(w), deadLetterCommand(w), licenseCommand(w),
 		policyCommand(w), queueCommand(w), windowCommand(w), estateCommand(w), hostsCommand(w), hostCommand(w),

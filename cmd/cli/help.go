@@ -18,7 +18,7 @@ func commandGroups() [][2]string {
 		{"Access", "login logout whoami context user token team org grant"},
 		{"Rules", "policy window queue"},
 		{"Audit", "audit license"},
-		{"Server", "serve worker worker-token dead-letter doctor"},
+		{"Server", "serve demo desktop worker worker-token dead-letter doctor"},
 		{"Other", "api completion man version help"},
 	}
 }

@@ -134,9 +134,11 @@ func withoutCommand() map[string]string {
 		"read-openapi-yaml": document, "check-liveness": document, "check-readiness": document,
 		"deliver-hook": "the protocol of webhooks",
 		"follow-run":   "writ logs --follow", "mint-stream-ticket": "writ logs --follow",
+		"follow-live": "writ watch, which asks again", "mint-live-ticket": "streams of browsers: writ api",
 		"sign-in": session, "sign-out": session, "read-me": session, "check-token": session,
-		"exchange-code": session,
-		"get-doctor":    "writ doctor",
+		"exchange-code":    session,
+		"read-preferences": "settings of clients: writ api", "save-preferences": "settings of clients: writ api",
+		"get-doctor": "writ doctor",
 	}
 }
 

@@ -79,6 +79,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 // settings returns the settings of a server.
 func (f *serveFlags) settings(w environment) (compose.Settings, error) {
 	s := f.Settings
+	s.Docs = w.docs
 	s.PublicURL, s.Announce, s.SigningKey = strings.TrimRight(s.PublicURL, "/"), w.out, secret.Text(w.env(signingKeyEnv))
 	var errs []error
 	for _, step := range []func() error{

@@ -32,11 +32,11 @@ import (
 // launching provides templates, launches and triggers, and their REST operations.
 func launching(s *Settings, dir *dataDir, x executionmodule.Config) fx.Option {
 	return fx.Options(
-		fx.Supply(schedulingmodule.Config{Catchup: s.Catchup, ReadOnly: s.ReadOnly}, time.Local),
+		fx.Supply(schedulingmodule.Config{Catchup: s.Catchup, ReadOnly: s.frozen()}, time.Local),
 		fx.Module("launching", fx.Provide(
 			func(c identity.CallerStore) scheduling.Owners { return owners{callers: c, open: s.Open} },
 		)),
-		fetching(&s.Install, &s.Isolation, dir, s.ReadOnly, x), catalogmodule.Module, schedulingmodule.Module,
+		fetching(&s.Install, &s.Isolation, dir, s.frozen(), x), catalogmodule.Module, schedulingmodule.Module,
 		httpcatalog.Module,
 		httpscheduling.Module,
 	)

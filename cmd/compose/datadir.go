@@ -59,7 +59,7 @@ func openDataDir(root string) (*dataDir, error) {
 	err = lockSoon(d.lock)
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		err = fmt.Errorf("data-dir: another writ process uses %s; stop it or name another directory", root)
+		err = inUse(root)
 	case err != nil:
 		err = fmt.Errorf("data-dir: lock %s: %w", root, err)
 	case !d.holds():
@@ -69,6 +69,16 @@ func openDataDir(root string) (*dataDir, error) {
 	}
 	return nil, errors.Join(err, d.lock.Close())
 }
+
+// inUse is the error of a directory that another process uses. Its text is the path.
+type inUse string
+
+func (e inUse) Error() string {
+	return fmt.Sprintf("data-dir: another writ process uses %s; stop it or name another directory", string(e))
+}
+
+// InUse reports whether a process was not assembled because another one uses its data directory.
+func InUse(err error) bool { return errors.As(err, new(inUse)) }
 
 // shut closes the directory to other users.
 func (d *dataDir) shut() error {

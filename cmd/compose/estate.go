@@ -13,5 +13,5 @@ func estate(s *Settings) fx.Option {
 }
 
 func (s *Settings) estateConfig() estatemodule.Config {
-	return estatemodule.Config{ReadOnly: s.ReadOnly, VolatileFacts: s.VolatileFacts, RetainHistory: s.RetainHistory}
+	return estatemodule.Config{ReadOnly: s.frozen(), VolatileFacts: s.VolatileFacts, RetainHistory: s.RetainHistory}
 }

@@ -96,19 +96,20 @@ type relayPorts struct {
 type identityPorts struct {
 	fx.In
 
-	Accounts   identity.Accounts
-	SignIn     identity.SignIn
-	Self       identity.Self
-	Federation identity.Federation
-	Beginnings identity.SignInLimiter
-	Programs   identity.ProgramSignIn
-	Teams      identity.Teams
-	Orgs       identity.Orgs
-	Grants     identity.Grants
-	Objects    identity.Objects
-	Guard      access.Guard
-	OIDC       identity.Provider `name:"oidc"`
-	SAML       identity.Provider `name:"saml"`
+	Accounts    identity.Accounts
+	SignIn      identity.SignIn
+	Self        identity.Self
+	Preferences identity.OwnPreferences
+	Federation  identity.Federation
+	Beginnings  identity.SignInLimiter
+	Programs    identity.ProgramSignIn
+	Teams       identity.Teams
+	Orgs        identity.Orgs
+	Grants      identity.Grants
+	Objects     identity.Objects
+	Guard       access.Guard
+	OIDC        identity.Provider `name:"oidc"`
+	SAML        identity.Provider `name:"saml"`
 }
 
 func sampleSettings(t *testing.T) Settings {

@@ -91,15 +91,17 @@ func serverOptions(s *Settings, dir *dataDir, front *httpserver.Server, fail fai
 		fx.Provide(s.licenseSource),
 		auditmodule.Module, identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault)),
+		s.content(), s.signInByLink(),
 		sealing(), credentials(s), policies(s), estate(s), notifications(s), launching(s, dir, executing),
 		doctorChecks(s, dir, executing.RunsDir),
 		auditmodule.Upkeep, fx.Module("audience", fx.Provide(newAudience)), observation(),
 		bus, carrying(), relay(), runs.Module,
 		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, httprelay.Module,
-		httpsystem.Module, ops.Module,
+		httpsystem.Module, ops.Module, pages(s.Docs),
 		providers(s),
 		fx.Module("connections", fx.Invoke(endLast)),
 		fx.Module("plane", fx.Provide(plane)), execution.Module,
+		s.goOn(),
 		fx.Module("address", fx.Supply(fail), fx.Provide(newFirst), fx.Invoke(serveLast)),
 	), nil
 }
@@ -115,7 +117,7 @@ func (s *Settings) identityConfig() identity.Config {
 
 // runsConfig keeps everything on a read-only server.
 func (s *Settings) runsConfig() runs.Config {
-	if s.ReadOnly {
+	if s.frozen() {
 		return runs.Config{LogCap: s.LogCap, ReadOnly: true}
 	}
 	c := runs.Config{LogCap: s.LogCap, RetainRuns: s.RetainRuns, RetainEvents: s.RetainEvents,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/mail"
@@ -66,6 +67,9 @@ type Settings struct {
 	Executor
 	Install
 
+	// Docs are the pages of the manual that the web interface shows; nil leaves them out.
+	Docs fs.FS
+
 	Addr    string // host:port to listen on
 	TLSCert string
 	TLSKey  string
@@ -113,6 +117,9 @@ type Settings struct {
 	PolicyFile string
 
 	Notify Notify
+
+	demo  *demoContent // nil for every other server
+	links *signInLinks // of a desktop, nil for every other server
 
 	// Announce is the output on which the first start prints the admin token, once.
 	Announce io.Writer

@@ -153,10 +153,11 @@ func newFirst(s *Settings, b identity.Bootstrap, t identity.Tokens) *first {
 
 // ensure creates the account at a first start and returns its token, which a start in open mode does not make.
 func (f *first) ensure(ctx context.Context) (secret string, err error) {
-	if secret, err = f.admin.EnsureAdmin(ctx, !f.s.Open); err != nil {
+	mint := !f.s.Open && f.s.links == nil // a link signs in as well
+	if secret, err = f.admin.EnsureAdmin(ctx, mint); err != nil {
 		return "", fmt.Errorf("make the first account: %w", err)
 	}
-	if secret == "" && !f.s.Open {
+	if secret == "" && mint {
 		return "", f.warnLockedOut(ctx)
 	}
 	return secret, nil

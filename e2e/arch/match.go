@@ -58,7 +58,7 @@ func adapterAllows(from, imported string) bool {
 		return true
 	}
 	if len(parts) == 1 || family == "sqlstore" && parts[1] == "migrations" {
-		return under(imported, "./adapters/"+family)
+		return under(imported, "./adapters/"+family) || family == "web" && imported == "./adapters/httpapi"
 	}
 	switch family {
 	case "sqlstore":
@@ -68,11 +68,20 @@ func adapterAllows(from, imported string) bool {
 			slices.Contains(Contexts(), parts[1]))
 	case "httpapi":
 		return imported == "./adapters/httpapi" || under(imported, "./adapters/httpapi/"+parts[1])
+	case "web":
+		// Sections share the frame, and the surface of HTTP knows the caller.
+		return imported == "./adapters/httpapi" || under(imported, "./adapters/web") &&
+			(under(imported, "./adapters/web/"+parts[1]) || slices.Contains(sharedPages(), imported))
 	case "tools":
 		return under(imported, "./adapters/tools/proc") || under(imported, "./adapters/tools/"+parts[1])
 	default:
 		return under(imported, "./adapters/"+family+"/"+parts[1])
 	}
+}
+
+// sharedPages lists the packages of the web interface that its sections may import.
+func sharedPages() []string {
+	return []string{"./adapters/web/shell", "./adapters/web/assets", "./adapters/web/runview"}
 }
 
 func wired(rule string) bool { return rule == "module" || rule == "adapter" }

@@ -77,7 +77,9 @@ func Libraries() map[string][]string {
 		"importers":   {"go.yaml.in/yaml/v3", "github.com/robfig/cron/v3"},
 		"relayclient": nil,
 		"goplugin":    {"github.com/hashicorp/**", "google.golang.org/**"},
-		"web":         {"github.com/a-h/templ/**", "github.com/yuin/goldmark/**"},
+		"web": {
+			"github.com/a-h/templ/**", "github.com/yuin/goldmark/**", "github.com/danielgtaylor/huma/v2/**", "./docs",
+		},
 	}
 }
 
@@ -179,7 +181,8 @@ func outerRules() []Rule {
 			InTests: []string{"./adapters/**"},
 			May:     "`ports/**`, `platform/**`, the one library it adapts; `fx` in `module.go` only",
 			Never: "modules; other adapters, except `sqlstore` -> its own folders, `sqlstore/<ctx>` -> what is no context " +
-				"there, `httpapi/<ctx>` -> `adapters/httpapi`, `tools/<x>` -> `tools/proc`",
+				"there, `httpapi/<ctx>` -> `adapters/httpapi`, `web/**` -> `adapters/httpapi` and its shared packages, " +
+				"`tools/<x>` -> `tools/proc`",
 			Why: "an adapter that knows another one, or the behaviour behind its port, cannot be exchanged alone",
 		},
 		{

@@ -23,8 +23,9 @@ func rawSQL() map[string]string {
 		"adapters/sqlstore/audit/tampertest/tamper.go": "it does what the store refuses",
 		"adapters/sqlstore/estate/fleet_rings.go": "hot: a rank scans the rings of all hosts, a part of each, to targets " +
 			"that are made once",
-		"adapters/sqlstore/estate/facts.go":      prepared,
-		"adapters/sqlstore/estate/facts_late.go": "scalar subqueries, which the query builder has no form for",
+		"adapters/sqlstore/estate/facts.go":         prepared,
+		"adapters/sqlstore/estate/facts_late.go":    "scalar subqueries, which the query builder has no form for",
+		"adapters/sqlstore/estate/facts_changed.go": "hot: the changes of a host come with the scopes of both readings",
 		"adapters/sqlstore/estate/facts_read.go": "hot: an answer comes from one statement, so that it is of one moment, " +
 			"and each branch walks one index",
 		"adapters/sqlstore/identity/callers.go": prepared,
@@ -36,10 +37,12 @@ func rawSQL() map[string]string {
 		"adapters/sqlstore/runs/busy.go":   prepared,
 		"adapters/sqlstore/runs/changes.go": "lists of runs are joined to their children in one statement, which the query " +
 			"builder has no form for",
-		"adapters/sqlstore/runs/counts.go":  "a scalar subquery in each group, which the query builder has no form for",
-		"adapters/sqlstore/runs/gated.go":   prepared,
-		"adapters/sqlstore/runs/journal.go": prepared,
-		"adapters/sqlstore/runs/limits.go":  "statements over many runs at once, with conditions that are shared",
+		"adapters/sqlstore/runs/counts.go":   "a scalar subquery in each group, which the query builder has no form for",
+		"adapters/sqlstore/runs/facets.go":   "bounded parts of a list, whose text is joined as that of the list",
+		"adapters/sqlstore/runs/gated.go":    prepared,
+		"adapters/sqlstore/runs/setqueue.go": "statements over slots with conditions that other files share",
+		"adapters/sqlstore/runs/journal.go":  prepared,
+		"adapters/sqlstore/runs/limits.go":   "statements over many runs at once, with conditions that are shared",
 		"adapters/sqlstore/runs/list.go": "hot: the list chooses its index, and its text is joined from " +
 			"branches that each walk one",
 		"adapters/sqlstore/runs/logs.go":             prepared,

@@ -118,7 +118,10 @@ func calls() map[string]func(w *fixture) call {
 		"retry-run":       onRun("retry", (*fixture).fails),
 		"relaunch-failed": onRun("relaunch-failed", (*fixture).fails),
 		"rerun-run":       onRun("rerun", (*fixture).parked),
-		"preview-run":     onRun("preview", (*fixture).held),
+		"move-run": func(w *fixture) call {
+			return call{path: "/v1/runs/" + w.parked() + "/queue", object: "run", body: harness.Body{"queue": "elsewhere"}}
+		},
+		"preview-run": onRun("preview", (*fixture).held),
 
 		"sign-in": func(w *fixture) call {
 			name := w.name("l")
@@ -130,6 +133,9 @@ func calls() map[string]func(w *fixture) call {
 		"change-password": func(w *fixture) call {
 			return call{path: "/v1/auth/me/password", as: w.session(), object: "user",
 				body: harness.Body{"current": password, "new": "another long secret"}}
+		},
+		"save-preferences": func(*fixture) call {
+			return call{path: "/v1/auth/me/preferences", object: "user", body: harness.Body{"theme": "dark"}}
 		},
 		"create-user": func(w *fixture) call {
 			return call{path: "/v1/users", object: "user", body: harness.Body{"username": w.name("n"), "role": "viewer"}}

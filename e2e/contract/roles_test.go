@@ -58,14 +58,16 @@ func rows() map[string]row {
 		"begin-saml": {status: 404}, "read-saml-metadata": {status: 404},
 		"complete-saml": {status: 404, body: "SAMLResponse=x&RelayState=y", media: "application/x-www-form-urlencoded"},
 
-		"read-me":         {least: identity.Viewer, status: 200},
-		"change-password": {least: identity.Viewer, body: harness.Body{"new": "a long enough secret"}, status: 200},
-		"sign-out":        {least: identity.Viewer, status: 204},
-		"mint-token":      {least: identity.Viewer, body: harness.Body{"name": "ci"}, status: 201},
-		"list-workers":    {least: identity.Viewer, status: 200},
-		"list-queues":     {least: identity.Viewer, status: 200},
-		"get-queue":       {least: identity.Viewer, status: 404, missing: "queue_not_found"},
-		"update-queue":    {least: identity.Admin, body: harness.Body{"max_concurrent": -1}, status: 400},
+		"read-me":          {least: identity.Viewer, status: 200},
+		"change-password":  {least: identity.Viewer, body: harness.Body{"new": "a long enough secret"}, status: 200},
+		"read-preferences": {least: identity.Viewer, status: 200},
+		"save-preferences": {least: identity.Viewer, body: harness.Body{"theme": "dark"}, status: 200},
+		"sign-out":         {least: identity.Viewer, status: 204},
+		"mint-token":       {least: identity.Viewer, body: harness.Body{"name": "ci"}, status: 201},
+		"list-workers":     {least: identity.Viewer, status: 200},
+		"list-queues":      {least: identity.Viewer, status: 200},
+		"get-queue":        {least: identity.Viewer, status: 404, missing: "queue_not_found"},
+		"update-queue":     {least: identity.Admin, body: harness.Body{"max_concurrent": -1}, status: 400},
 
 		"read-seal":             {status: 200},
 		"verify-audit-chain":    {least: identity.Viewer, status: 200},
@@ -114,6 +116,7 @@ func runRows() map[string]row {
 		existing: 409}
 	all := map[string]row{
 		"list-runs":          {least: identity.Viewer, status: 200},
+		"count-facets":       {least: identity.Viewer, query: "?q=tool:bash", status: 200},
 		"get-run":            reads(""),
 		"compare-runs":       reads("?with=prev"),
 		"list-events":        reads(""),
@@ -130,6 +133,8 @@ func runRows() map[string]row {
 		"get-run-evidence":   reads("?format=json"),
 		"follow-run":         reads(""),
 		"mint-stream-ticket": reads(""),
+		"mint-live-ticket":   {least: identity.Viewer, status: 200},
+		"follow-live":        {least: identity.Viewer, status: 200},
 
 		"list-run-notifications": reads(""),
 
@@ -138,6 +143,8 @@ func runRows() map[string]row {
 		"submit-pipeline": {least: identity.Operator, body: steps("default"), status: 201, right: useRight,
 			existingBody: steps(vault)},
 		"cancel-run": controls(200), "retry-run": controls(409), "relaunch-failed": controls(409), "rerun-run": controls(201),
+		"move-run": {least: identity.Operator, body: harness.Body{"queue": "default"}, status: 404, right: useRight,
+			existing: 200},
 		"approve-run": decides, "reject-run": decides,
 		"preview-run": {least: identity.Operator, status: 404, right: approver, existing: 409}, // or who asked for it
 	}

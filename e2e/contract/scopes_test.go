@@ -12,11 +12,11 @@ import (
 // scopesOf returns the scopes that allow an operation, by its id and the least role that may call it.
 func scopesOf(op operation, least identity.Role) []identity.Scope {
 	switch op.ID {
-	case "read-me", "sign-out", "mint-token":
+	case "read-me", "read-preferences", "sign-out", "mint-token":
 		return identity.AllScopes()
 	case "launch-template":
 		return []identity.Scope{identity.ScopeLaunch, identity.ScopeOperate, identity.ScopeAdmin}
-	case "mint-stream-ticket", "resolve-inventory":
+	case "mint-stream-ticket", "mint-live-ticket", "resolve-inventory":
 		return []identity.Scope{identity.ScopeRead, identity.ScopeAdmin}
 	}
 	switch {

@@ -148,7 +148,7 @@ func TestUnknownMembers(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"answers", "config", "env", "extra_vars", "fields", "files", "labels", "outputs", "secret",
+	want := []string{"", "answers", "config", "env", "extra_vars", "fields", "files", "labels", "outputs", "secret",
 		"settings"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(open))); diff != "" {
 		t.Errorf("the objects with members of any name (-listed +document):\n%s", diff)

@@ -31,7 +31,7 @@ func (c Client) via() *http.Client {
 	return c.Via
 }
 
-// Answer is a response, read whole.
+// Answer is a response, read whole. Of the live channel it has the beginning.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -80,6 +80,12 @@ func (c Client) Try(method, path string, body any, header ...string) (Answer, er
 		return Answer{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if method == http.MethodGet && strings.HasPrefix(path, "/v1/live") &&
+		resp.Header.Get("Content-Type") == "text/event-stream; charset=utf-8" {
+		data := make([]byte, 64<<10)
+		n, err := resp.Body.Read(data) // the stream has no end
+		return Answer{Status: resp.StatusCode, Header: resp.Header, Body: data[:n]}, err
+	}
 	data, err := io.ReadAll(resp.Body)
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: data}, err
 }

@@ -30,7 +30,8 @@ func quiet() map[string]string {
 		"Authorizer.Authorize": decides, "Authorizer.Scope": reads,
 		"Accounts.Get": reads, "Accounts.ByName": reads, "Accounts.List": reads,
 		"Tokens.Get": reads, "Tokens.List": reads, "SignIn.Check": reads, "Self.Me": reads,
-		"SignInLimiter.Begin": "counts in memory", "Provider.Begin": outside, "Provider.Complete": outside,
+		"OwnPreferences.Preferences": reads,
+		"SignInLimiter.Begin":        "counts in memory", "Provider.Begin": outside, "Provider.Complete": outside,
 		"Metadata.Metadata": reads, "ProgramSignIn.Expect": outside, "ProgramSignIn.Return": outside,
 		"Teams.Get": reads, "Teams.List": reads, "Teams.Members": reads, "Orgs.Get": reads, "Orgs.List": reads,
 		"Orgs.Members": reads,
@@ -43,7 +44,7 @@ func quiet() map[string]string {
 func changes() []change {
 	var all []change
 	for _, list := range [][]change{accountChanges(), tokenChanges(), signIns(), passwordChanges(), federated(),
-		exchanges(), teamChanges(), orgChanges(), grantChanges()} {
+		exchanges(), preferenceChanges(), teamChanges(), orgChanges(), grantChanges()} {
 		all = append(all, list...)
 	}
 	return all

@@ -29,19 +29,20 @@ var Module = fx.Module("identity", fx.Provide(provide))
 type Params struct {
 	fx.In
 
-	Config     Config
-	Accounts   identity.AccountStore
-	Callers    identity.CallerStore
-	Tokens     identity.TokenStore
-	Uses       identity.UseStore
-	Handshakes identity.HandshakeStore
-	Teams      identity.TeamStore
-	Orgs       identity.OrgStore
-	Grants     identity.GrantStore
-	Objects    identity.ObjectStore
-	Rights     identity.RightsStore
-	Hasher     identity.Hasher
-	Authorizer identity.Authorizer
+	Config      Config
+	Accounts    identity.AccountStore
+	Callers     identity.CallerStore
+	Tokens      identity.TokenStore
+	Uses        identity.UseStore
+	Handshakes  identity.HandshakeStore
+	Teams       identity.TeamStore
+	Orgs        identity.OrgStore
+	Grants      identity.GrantStore
+	Objects     identity.ObjectStore
+	Rights      identity.RightsStore
+	Preferences identity.PreferenceStore
+	Hasher      identity.Hasher
+	Authorizer  identity.Authorizer
 	// Recorder records each change in its unit of work.
 	Recorder audit.Recorder
 	Unit     tx.Unit
@@ -60,7 +61,9 @@ type Result struct {
 	Accounts      identity.Accounts
 	Tokens        identity.Tokens
 	SignIn        identity.SignIn
+	Local         identity.LocalSignIn
 	Self          identity.Self
+	Preferences   identity.OwnPreferences
 	Federation    identity.Federation
 	Beginnings    identity.SignInLimiter
 	Programs      identity.ProgramSignIn
@@ -117,7 +120,9 @@ func New(p Params) (Result, error) {
 		Accounts:      account.New(k, p.Accounts, p.Callers, p.Tokens, p.Hasher),
 		Tokens:        token.NewTokens(k, p.Tokens, p.Accounts, signIn.Prove),
 		SignIn:        signIn,
+		Local:         &signin.Local{Sessions: sessions},
 		Self:          token.NewSelf(p.Tokens, p.Teams, p.Orgs),
+		Preferences:   account.NewPreferences(k, p.Preferences),
 		Federation:    federation,
 		Beginnings:    signIn,
 		Programs:      signin.NewPrograms(k, p.Handshakes, federation, signIn),

@@ -54,7 +54,7 @@ func TestModule(t *testing.T) {
 				fx.As(new(identity.AccountStore)), fx.As(new(identity.CallerStore)), fx.As(new(identity.TokenStore)),
 				fx.As(new(identity.UseStore)), fx.As(new(identity.TeamStore)), fx.As(new(identity.OrgStore)),
 				fx.As(new(identity.GrantStore)), fx.As(new(identity.ObjectStore)), fx.As(new(identity.RightsStore)),
-				fx.As(new(identity.HandshakeStore))),
+				fx.As(new(identity.HandshakeStore)), fx.As(new(identity.PreferenceStore))),
 			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger) { return p.Unit, p.Clock, p.IDs, p.Log },
 			func() (identity.Hasher, identity.Authorizer, audit.Recorder) {
 				return p.Hasher, p.Authorizer, p.Recorder

@@ -171,7 +171,7 @@ func setup(t testing.TB, d *db.DB, cfg module.Config) *bundle {
 	b.params = module.Params{
 		Config:   cfg,
 		Accounts: s, Callers: s, Tokens: s, Uses: s, Handshakes: s,
-		Teams: s, Orgs: s, Grants: s, Objects: s, Rights: s,
+		Teams: s, Orgs: s, Grants: s, Objects: s, Rights: s, Preferences: s,
 		Unit: d, Clock: b.clock, IDs: ids.New(b.clock),
 		Log:    slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Hasher: b.hasher, Authorizer: b.authz, Recorder: b.trail,

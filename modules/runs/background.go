@@ -88,3 +88,10 @@ func (b Background) withWindows(w *windows.Worker, p *Params) Background {
 		Log:   p.Log, Observer: p.Observer})
 	return b
 }
+
+// withFeed also reads the runs that change for the readers of lists.
+func (b Background) withFeed(f *stream.Feed, p *Params) Background {
+	b.Group = append(b.Group, &background.Loop{Name: "live feed", Every: time.Second, Log: p.Log, Observer: p.Observer,
+		Pass: func(ctx context.Context) error { return f.Watch(ctx, p.Signals) }})
+	return b
+}

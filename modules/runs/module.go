@@ -62,6 +62,7 @@ type Params struct {
 	Purger      runs.Purger
 	Slots       runs.SlotStore
 	Waits       runs.WaitStore
+	FacetStore  runs.FacetStore
 	Tools       execution.Catalog
 	// If References is nil, no inventory or project exists.
 	References References `optional:"true"`
@@ -108,7 +109,9 @@ type Result struct {
 	Reconciler runs.Reconciler
 	Approver   runs.Approver
 	Reader     runs.Reader
+	Facets     runs.FacetReader
 	Streamer   runs.Streamer
+	Feed       runs.Feed
 	Tickets    runs.Tickets
 	Worklist   runs.Worklist
 	Journal    runs.Journal
@@ -139,7 +142,7 @@ func New(p Params) (Result, error) {
 	binder := binding.New(p.References, p.Credentials, p.Materials).WithRepairs(p.Repairs)
 	gate := guard.NewGate(p.Guard, p.Objects)
 	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, p.Policies, binder,
-		gate).WithHosts(p.Hosts).WithServed(executors.New(cfg.Serves, p.Workers, p.Clock))
+		gate).WithHosts(p.Hosts).WithServed(executors.New(cfg.Serves, p.Workers, p.Clock)).WithQueue(p.Queue)
 	asked := windows.New(p.Policies, binder)
 	controller := control.New(machine, submitter, p.Teams, binder, asked)
 	guarded := guard.NewController(controller, gate)
@@ -149,6 +152,7 @@ func New(p Params) (Result, error) {
 	sweeper := work.NewSweeper(machine, p.Queue, journal, p.Log)
 	streamer := stream.NewStreamer(hub, p.Store, p.EventStore, p.Logs,
 		stream.Times{Poll: cfg.PollEvery, Beat: cfg.BeatAfter}).WithMatrix(look)
+	feed := stream.NewFeed(p.Store)
 	retention := work.NewRetention(p.Unit, p.Purger, p.Clock, cfg.RetainRuns, cfg.RetainEvents)
 	return Result{
 		Submitter:  guard.NewSubmitter(submitter, gate),
@@ -157,7 +161,9 @@ func New(p Params) (Result, error) {
 		Reconciler: guarded,
 		Approver:   guard.NewApprover(controller, gate),
 		Reader:     guard.NewReader(query.New(p.Store, p.EventStore, p.Logs, p.Summaries, p.Clock, binder), gate),
+		Facets:     guard.NewFacets(p.FacetStore, gate),
 		Streamer:   guard.NewStreamer(streamer, gate),
+		Feed:       guard.NewFeed(feed, gate, p.Store),
 		Tickets:    guard.NewTickets(stream.NewTickets(p.Unit, p.Store, p.TicketStore), gate),
 		Worklist:   work.NewWorklist(machine, p.Queue, journal, binder, p.Log),
 		Journal:    journal,
@@ -168,7 +174,7 @@ func New(p Params) (Result, error) {
 		Digests:    guard.NewDigests(query.NewDigests(machine, p.Logs), gate),
 		Background: newBackground(sweeper, work.NewHeld(machine, p.Queue, cfg.ApprovalTTL, p.Log), retention,
 			work.NewRefresher(machine, p.Queue, binder, p.Log), hub, &p, cfg).
-			withWindows(windows.NewWorker(machine, asked, p.Log), &p),
+			withWindows(windows.NewWorker(machine, asked, p.Log), &p).withFeed(feed, &p),
 	}, nil
 }
 

@@ -1,11 +1,14 @@
 package boundary
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 
+	"github.com/klauspost/compress/gzip"
 	"golang.org/x/sys/unix"
 
 	"github.com/writ-automation/writ/platform/boundary/internal/child"
@@ -14,8 +17,8 @@ import (
 // openProgram returns the program inside the boundary: the shim, or this binary where it has none or the kernel does
 // not execute files in memory. It is a descriptor, since an upgrade on disk must not mix versions.
 func openProgram() (*os.File, error) {
-	if len(shim) > 0 {
-		if f, err := sealed("shim", unix.MFD_EXEC, shim); err == nil {
+	if content, err := unpack(shim); err == nil {
+		if f, err := sealed("shim", unix.MFD_EXEC, content); err == nil {
 			if executes(f) {
 				return f, nil
 			}
@@ -28,6 +31,18 @@ func openProgram() (*os.File, error) {
 	}
 	return f, nil
 }
+
+// unpack returns the content of a packed program; nothing is an error.
+func unpack(packed []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(z, maxShim))
+}
+
+// maxShim bounds the unpacked size of the shim.
+const maxShim = 16 << 20
 
 // executes reports whether a program in memory can be started here.
 func executes(f *os.File) bool {

@@ -4,7 +4,7 @@ package boundary
 
 import _ "embed"
 
-// shim is the program inside the boundary, which the Makefile builds before this one.
+// shim is the program inside the boundary, packed by gzip. The Makefile builds it before this one.
 //
-//go:embed internal/shim/shim
+//go:embed internal/shim/shim.gz
 var shim []byte //nolint:gochecknoglobals // embedded

@@ -15,38 +15,41 @@ const (
 	RunApprove   Action = "run.approve"
 	RunReject    Action = "run.reject"
 	RunCancel    Action = "run.cancel"
+	RunQueue     Action = "run.queue" // a pending run moves to another queue
 	RunStart     Action = "run.start"
 	RunFinal     Action = "run.final" // the end, with the digest of the run's results
 )
 
 // The actions on access and permissions.
 const (
-	UserCreate     Action = "user.create"
-	UserUpdate     Action = "user.update"
-	UserDelete     Action = "user.delete"
-	UserPassword   Action = "user.password" //nolint:gosec // the name of an action
-	TokenCreate    Action = "token.create"
-	TokenRevoke    Action = "token.revoke"
-	WorkerMint     Action = "worker.token_create"
-	WorkerRevoke   Action = "worker.token_revoke"
-	AuthLogin      Action = "auth.login"
-	AuthLogout     Action = "auth.logout"
-	TeamCreate     Action = "team.create"
-	TeamDelete     Action = "team.delete"
-	TeamMemberAdd  Action = "team.member_add"
-	TeamMemberDrop Action = "team.member_remove"
-	OrgCreate      Action = "org.create"
-	OrgDelete      Action = "org.delete"
-	OrgMemberSet   Action = "org.member_set"
-	OrgMemberDrop  Action = "org.member_remove"
-	GrantCreate    Action = "grant.create"
-	GrantDelete    Action = "grant.delete"
-	ServiceGenesis Action = "svc.genesis" // the first entry of a chain
-	ServiceEpoch   Action = "svc.epoch"   // the first entry after an accepted rollback
-	AuditBeat      Action = "audit.beat"  // a beat: the service was alive; with the number of recorded entries
-	AuditErase     Action = "audit.erase"
-	AuditAnchor    Action = "audit.anchor" // an outsider got a head
-	SigningRotate  Action = "key.rotate"
+	UserCreate   Action = "user.create"
+	UserUpdate   Action = "user.update"
+	UserDelete   Action = "user.delete"
+	UserPassword Action = "user.password" //nolint:gosec // the name of an action
+	// UserPreferences has the number of bytes alone: the preferences are the account's own matter.
+	UserPreferences Action = "user.preferences"
+	TokenCreate     Action = "token.create"
+	TokenRevoke     Action = "token.revoke"
+	WorkerMint      Action = "worker.token_create"
+	WorkerRevoke    Action = "worker.token_revoke"
+	AuthLogin       Action = "auth.login"
+	AuthLogout      Action = "auth.logout"
+	TeamCreate      Action = "team.create"
+	TeamDelete      Action = "team.delete"
+	TeamMemberAdd   Action = "team.member_add"
+	TeamMemberDrop  Action = "team.member_remove"
+	OrgCreate       Action = "org.create"
+	OrgDelete       Action = "org.delete"
+	OrgMemberSet    Action = "org.member_set"
+	OrgMemberDrop   Action = "org.member_remove"
+	GrantCreate     Action = "grant.create"
+	GrantDelete     Action = "grant.delete"
+	ServiceGenesis  Action = "svc.genesis" // the first entry of a chain
+	ServiceEpoch    Action = "svc.epoch"   // the first entry after an accepted rollback
+	AuditBeat       Action = "audit.beat"  // a beat: the service was alive; with the number of recorded entries
+	AuditErase      Action = "audit.erase"
+	AuditAnchor     Action = "audit.anchor" // an outsider got a head
+	SigningRotate   Action = "key.rotate"
 )
 
 // The actions on launchable objects and their triggers. A launch is a submission of a run.
@@ -116,9 +119,11 @@ const (
 // Actions lists every action.
 func Actions() []Action {
 	return []Action{
-		RunSubmit, RunRetry, RunRelaunch, RunRerun, RunReconcile, RunHold, RunApprove, RunReject, RunCancel, RunStart,
+		RunSubmit, RunRetry, RunRelaunch, RunRerun, RunReconcile, RunHold, RunApprove, RunReject, RunCancel, RunQueue,
+		RunStart,
 		RunFinal,
-		UserCreate, UserUpdate, UserDelete, UserPassword, TokenCreate, TokenRevoke, WorkerMint, WorkerRevoke, AuthLogin,
+		UserCreate, UserUpdate, UserDelete, UserPassword, UserPreferences,
+		TokenCreate, TokenRevoke, WorkerMint, WorkerRevoke, AuthLogin,
 		AuthLogout,
 		TeamCreate, TeamDelete, TeamMemberAdd, TeamMemberDrop, OrgCreate, OrgDelete, OrgMemberSet, OrgMemberDrop,
 		GrantCreate, GrantDelete, ServiceGenesis, ServiceEpoch, AuditBeat, AuditErase, AuditAnchor,

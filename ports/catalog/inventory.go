@@ -75,6 +75,13 @@ type Resolution struct {
 	Warnings []string
 }
 
+// GroupEntry is a group of an inventory: its hosts, with those of the groups below it, and the groups directly below.
+type GroupEntry struct {
+	Name     string
+	Hosts    int
+	Children []string
+}
+
 // MaxSample is the maximum number of hosts that a Resolution lists.
 const MaxSample = 100
 
@@ -97,6 +104,8 @@ type Inventories interface {
 	Delete(ctx context.Context, id string, revision int64) error
 	// Hosts returns hosts in inventory order and the total number.
 	Hosts(ctx context.Context, id string, w page.Window) ([]HostEntry, int, error)
+	// Groups returns all groups from the root downwards, each once: all, ungrouped, and then in the order of the content.
+	Groups(ctx context.Context, id string) ([]GroupEntry, error)
 	// Resolve returns the hosts that a limit, an Ansible host pattern, selects; an empty limit selects all. An Invalid
 	// fault names limit.
 	Resolve(ctx context.Context, id, limit string) (Resolution, error)

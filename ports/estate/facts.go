@@ -93,8 +93,11 @@ type Bucket struct {
 	Changed  int64
 }
 
-// MaxBuckets bounds a timeline.
-const MaxBuckets = 1000
+// MaxBuckets bounds a timeline, MaxChanges the changes of a host that are read at once.
+const (
+	MaxBuckets = 1000
+	MaxChanges = 500
+)
 
 // Estate answers what the fleet is and was.
 type Estate interface {
@@ -108,6 +111,10 @@ type Estate interface {
 	Timeline(ctx context.Context, from, to time.Time, buckets int) ([]Bucket, error)
 	// Newest returns the newest reading of a host. Errors: HostNotFound, also if the caller may not read its run.
 	Newest(ctx context.Context, host string) (Reading, error)
+	// Changed returns when facts of a host changed last, by key: the time of the reading that found the present value,
+	// of the newest MaxChanges changes. Facts that have not changed since are absent. A change counts if the caller may
+	// read both readings.
+	Changed(ctx context.Context, host string) (map[string]time.Time, error)
 }
 
 // GatheredFacts are facts to store. Objects are those of the run, nil if they are not known.
@@ -137,6 +144,7 @@ type FactStore interface {
 	Diff(ctx context.Context, from, to time.Time, reader access.Scope, yield func(HostChange) error) (DiffSummary, error)
 	Timeline(ctx context.Context, from, to time.Time, buckets int, reader access.Scope) ([]Bucket, error)
 	Newest(ctx context.Context, host string, reader access.Scope) (Reading, error)
+	Changed(ctx context.Context, host string, reader access.Scope) (map[string]time.Time, error)
 	// Horizon returns the time of the oldest reading that the reader may read, zero if there is none.
 	Horizon(ctx context.Context, reader access.Scope) (time.Time, error)
 }

@@ -8,6 +8,10 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
+// PingPlaybook is the name of a playbook that every executor has, unless the work directory has a file of that name: it
+// pings all hosts of the inventory.
+const PingPlaybook = "writ.ping"
+
 // Play is the input of a playbook tool, in addition to its ToolSpec. Paths are absolute or relative to WorkDir.
 type Play struct {
 	WorkDir   string // the checkout, or the server's --work-dir

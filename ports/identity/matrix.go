@@ -34,6 +34,7 @@ func Matrix() []Rule {
 		{ViaRole, Viewer, "account", "read"}, // the own one
 		{ViaRole, Viewer, "account", "logout"},
 		{ViaRole, Viewer, "account", "password"},
+		{ViaRole, Viewer, "account", "preferences"},
 		{ViaRole, Viewer, "token", "mint"}, // for the own account; Mint checks that others need an admin
 		{ViaRole, Viewer, "team", "read"},
 		{ViaRole, Viewer, "org", "read"},

@@ -31,6 +31,13 @@ type SignIn interface {
 	ChangePassword(ctx context.Context, current, next Password) error
 }
 
+// LocalSignIn signs in accounts on behalf of a program that may read the files of the install.
+type LocalSignIn interface {
+	// SignInLocally opens a session of the account with a user name. Nobody proves anything: the caller has checked who
+	// asks. Errors: UserNotFound.
+	SignInLocally(ctx context.Context, username string) (Session, error)
+}
+
 // Me is the caller as the server resolved it.
 type Me struct {
 	User        User

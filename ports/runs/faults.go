@@ -22,6 +22,7 @@ var (
 	RunNotRetryable    = fault.Code{Name: "run_not_retryable", Kind: fault.Conflict}
 	RunNotRelaunchable = fault.Code{Name: "run_not_relaunchable", Kind: fault.Conflict}
 	NoFailedHosts      = fault.Code{Name: "no_failed_hosts", Kind: fault.Conflict}
+	RunNotMovable      = fault.Code{Name: "run_not_movable", Kind: fault.Conflict}
 	RunStateChanged    = fault.Code{Name: "run_state_changed", Kind: fault.Conflict}
 	LeaseLost          = fault.Code{Name: "lease_lost", Kind: fault.Conflict}
 	SequenceGap        = fault.Code{Name: "sequence_gap", Kind: fault.Conflict}

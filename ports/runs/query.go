@@ -49,6 +49,8 @@ type List struct {
 	TotalCapped bool
 	HasMore     bool
 	NextCursor  string // empty on the last page
+	// FirstCursor is the position of the first run: a list in the opposite order from there has the runs before it.
+	FirstCursor string
 }
 
 // EventPage is a page of a run's events. End means that the run has ended and no event follows.
@@ -59,10 +61,12 @@ type EventPage struct {
 }
 
 // LogRange selects a part of a log. A positive Tail selects that many bytes at the end. Otherwise From and To select
-// the range [From, To) of the whole output; a To of zero means the end.
+// the range [From, To) of the whole output; a To of zero means the end. A positive Line selects that many Lines from
+// that line on instead, at most 4 MiB. Lines are numbered from 1, without those that were dropped.
 type LogRange struct {
-	Tail     int64
-	From, To int64
+	Tail        int64
+	From, To    int64
+	Line, Lines int64
 }
 
 // LogView is an open part of a log. Bytes that were dropped from the middle are counted, not replaced. For a
@@ -73,7 +77,10 @@ type LogView struct {
 	Omitted   int64 // bytes dropped at the cap of the log, plus those before From that Tail cut
 	Truncated bool
 	Sealed    bool // the run has ended, so that nothing is added
-	Copy      func(ctx context.Context, w io.Writer) error
+	// Line is the number of the first line if lines were asked for: the one after the last if the log has fewer. Lines is
+	// how many the log has, or 0 if that was not counted yet.
+	Line, Lines int64
+	Copy        func(ctx context.Context, w io.Writer) error
 }
 
 // Reader answers questions about runs. Every method returns RunNotFound for an unknown run and for one that the
@@ -92,6 +99,19 @@ type Reader interface {
 	// Compare compares a run with a baseline: a run's id, or "prev" for the previous run of the same lineage. It
 	// returns NoBaseline if there is none that the caller may read.
 	Compare(ctx context.Context, id, with string) (*Comparison, error)
+}
+
+// Facets are the numbers of runs of a list by status and by tool.
+type Facets struct {
+	Status map[Status]int
+	Tool   map[string]int
+	// StatusAbout and ToolAbout mean that a facet counts only the newest of the runs that had to be looked at.
+	StatusAbout, ToolAbout bool
+}
+
+// FacetReader counts the runs that the caller may read by their values. It ignores f.Scope.
+type FacetReader interface {
+	Facets(ctx context.Context, f Filter) (*Facets, error)
 }
 
 // Verdict is the change of a host between two runs.
@@ -133,7 +153,7 @@ type Comparison struct {
 	ChangedFields []string
 }
 
-// Update is one update of a live stream. Exactly one member is set.
+// Update is one update of a live stream. Exactly one member before Text is set.
 type Update struct {
 	Run   *Run
 	Event *Event
@@ -143,6 +163,10 @@ type Update struct {
 	Matrix *MatrixDelta
 	Beat   bool // no update for a while
 	End    bool // the run has ended and all updates were sent
+	// Text is the encoded update, which the first reader makes for all that get the same one, or nil.
+	Text *Encoded
+	// More says that another update follows at once.
+	More bool
 }
 
 // Streamer follows a run while it runs.
@@ -162,7 +186,7 @@ type TicketOwner struct{ Account, Token string }
 
 // Tickets mints and redeems single-use tickets for the live stream of one run.
 type Tickets interface {
-	// Mint makes a ticket for the actor of ctx. It returns RunNotFound for an unknown run.
+	// Mint makes a ticket for the actor of ctx, for a run or for FeedTicket. It returns RunNotFound for an unknown run.
 	Mint(ctx context.Context, runID string) (ticket string, err error)
 	// Redeem consumes a ticket and returns its owner. It returns BadTicket for one that is unknown, used, expired or
 	// for another run. Of many concurrent calls exactly one succeeds.

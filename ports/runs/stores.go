@@ -85,6 +85,13 @@ type Count struct {
 	Oldest time.Time // queue time of the oldest pending run; zero for other states
 }
 
+// FacetStore counts the runs of a list by their values.
+type FacetStore interface {
+	// Facets counts the runs that fit f and that f.Scope may read, whatever order and page f asks for. Each facet leaves
+	// out the filter of its own member. It reads a bounded number of runs, the newest of those that an index finds.
+	Facets(ctx context.Context, f Filter) (*Facets, error)
+}
+
 // ObjectStore returns the objects that decide who may read a run.
 type ObjectStore interface {
 	// Objects returns a run's objects. It is faster than a read of the record. It returns RunNotFound for an unknown
@@ -117,6 +124,10 @@ type Queue interface {
 	Refreshing(ctx context.Context, limit int) ([]*Run, error)
 	// Leased lists the runs that a worker holds, without variables.
 	Leased(ctx context.Context, worker string) ([]*Run, error)
+	// SetQueue moves a pending run to another queue, with the warnings that it then has. Its objects name the new queue
+	// instead of the old one. It returns the queues in which runs became claimable, RunStateChanged for a run that is not
+	// pending, and RunNotMovable for one that is not executed itself or has a parent. Of it and a claim one wins.
+	SetQueue(ctx context.Context, id, queue string, warnings []Warning) (opened []string, err error)
 }
 
 // LogStore stores output in compressed chunks.

@@ -38,6 +38,11 @@ type Controller interface {
 	RelaunchFailed(ctx context.Context, id string) (*Run, error)
 	// Rerun makes a new request with the run's settings, which passes all checks again.
 	Rerun(ctx context.Context, id string) (*Run, error)
+	// SetQueue moves a pending run to another queue, which takes the right to use both. Policies and windows decide as for
+	// a new request: what they deny is refused. A run that was approved, that a policy would hold there, that has a parent
+	// or that is executed by others is RunNotMovable, and one that is not pending RunStateChanged. A revision of zero
+	// matches any; another one is access.RevisionChanged.
+	SetQueue(ctx context.Context, id, queue string, revision int64) (*Run, error)
 	// Preview makes a dry run of what a held run would execute now, which the record of the held run names. It returns
 	// the earlier one, and true, while that has not ended. Only administrators and the account that asked for the run
 	// may call it: NotAllowed. A run that is not held is RunNotHeld. Policies hold and deny the dry run like any other.

@@ -163,6 +163,10 @@ func (f inventories) Hosts(_ context.Context, id string, w page.Window) ([]catal
 	return list, 7, f.find(catalog.InventoryNotFound, id, 0, w)
 }
 
+func (f inventories) Groups(_ context.Context, id string) ([]catalog.GroupEntry, error) {
+	return []catalog.GroupEntry{{Name: "all", Hosts: 2}}, f.find(catalog.InventoryNotFound, id, 0)
+}
+
 func (f inventories) Resolve(_ context.Context, id, limit string) (catalog.Resolution, error) {
 	r := catalog.Resolution{Count: 2, Groups: []string{"web"}, Sample: []string{"web1", "web2"}, Warnings: []string{"w"}}
 	if f.bare {

@@ -72,6 +72,10 @@ func (e *fakeEstate) Newest(_ context.Context, host string) (estate.Reading, err
 	return estate.Reading{Host: host, RunID: "run_1", GatheredAt: gathered()}, nil
 }
 
+func (e *fakeEstate) Changed(context.Context, string) (map[string]time.Time, error) {
+	return nil, e.err
+}
+
 func serve(t *testing.T, e *fakeEstate) *httpapitest.Server {
 	t.Helper()
 	return httpapitest.Serve(t, httpapi.Config{Version: "1"},

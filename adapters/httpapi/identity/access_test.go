@@ -28,7 +28,8 @@ func least() map[string]string {
 	return map[string]string{
 		"sign-in": "", "check-token": "", "begin-oidc": "", "complete-oidc": "", "begin-saml": "", "complete-saml": "",
 		"read-saml-metadata": "", "exchange-code": "",
-		"read-me": "viewer", "change-password": "viewer", "sign-out": "viewer", "mint-token": "viewer",
+		"read-me": "viewer", "read-preferences": "viewer", "save-preferences": "viewer",
+		"change-password": "viewer", "sign-out": "viewer", "mint-token": "viewer",
 		"list-teams": "viewer", "get-team": "viewer", "list-team-members": "viewer",
 		"list-orgs": "viewer", "get-org": "viewer", "list-org-members": "viewer",
 		"list-tokens": "admin", "get-token": "admin", "revoke-token": "admin",
@@ -167,7 +168,9 @@ func TestModuleWires(t *testing.T) {
 				func() (identity.SignIn, identity.Self, identity.Tokens, identity.Accounts) {
 					return p.SignIn, p.Self, p.Tokens, p.Accounts
 				},
-				func() (identity.Teams, identity.Orgs, identity.Grants) { return p.Teams, p.Orgs, p.Grants },
+				func() (identity.Teams, identity.Orgs, identity.Grants, identity.OwnPreferences) {
+					return p.Teams, p.Orgs, p.Grants, p.Preferences
+				},
 			),
 			fx.Populate(&h),
 		)
@@ -212,7 +215,9 @@ func TestModuleWiresWhole(t *testing.T) {
 					func() (identity.SignIn, identity.Self, identity.Tokens, identity.Accounts) {
 						return p.SignIn, p.Self, p.Tokens, p.Accounts
 					},
-					func() (identity.Teams, identity.Orgs, identity.Grants) { return p.Teams, p.Orgs, p.Grants },
+					func() (identity.Teams, identity.Orgs, identity.Grants, identity.OwnPreferences) {
+						return p.Teams, p.Orgs, p.Grants, p.Preferences
+					},
 				),
 				fx.Populate(fx.Annotate(&routes, fx.ParamTags(httpapi.Group))),
 			)

@@ -14,7 +14,8 @@ func actions() map[string]audit.Action {
 	return map[string]audit.Action{
 		"sign-in": audit.AuthLogin, "complete-oidc": audit.AuthLogin, "complete-saml": audit.AuthLogin,
 		"exchange-code": audit.AuthLogin, "sign-out": audit.AuthLogout,
-		"change-password": audit.UserPassword, "mint-token": audit.TokenCreate, "revoke-token": audit.TokenRevoke,
+		"change-password": audit.UserPassword, "save-preferences": audit.UserPreferences,
+		"mint-token": audit.TokenCreate, "revoke-token": audit.TokenRevoke,
 		"create-user": audit.UserCreate, "update-user": audit.UserUpdate, "delete-user": audit.UserDelete,
 		"create-team": audit.TeamCreate, "delete-team": audit.TeamDelete, "add-team-member": audit.TeamMemberAdd,
 		"remove-team-member": audit.TeamMemberDrop, "create-org": audit.OrgCreate, "delete-org": audit.OrgDelete,

@@ -2,6 +2,7 @@ package identity_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/netip"
 	"net/url"
@@ -349,4 +350,16 @@ func (f *beginnings) Begin(ctx context.Context) error {
 	defer f.mu.Unlock()
 	f.ips = append(f.ips, actor.From(ctx).IP)
 	return f.err
+}
+
+type preferences struct{ *fakeModule }
+
+func (f preferences) Preferences(ctx context.Context) (identity.Preferences, error) {
+	return identity.Preferences{Document: json.RawMessage(`{"n":12345678901234567890}`), Revision: 3}, f.ask(ctx)
+}
+
+func (f preferences) SavePreferences(
+	ctx context.Context, document json.RawMessage, revision int64,
+) (identity.Preferences, error) {
+	return identity.Preferences{Document: document, Revision: 4}, f.ask(ctx, string(document), revision)
 }

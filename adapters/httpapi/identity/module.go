@@ -17,14 +17,15 @@ var Module = fx.Module("httpapi.identity", fx.Provide(fx.Annotate(provide, fx.Re
 type Params struct {
 	fx.In
 
-	SignIn    identity.SignIn
-	Self      identity.Self
-	Tokens    identity.Tokens
-	Accounts  identity.Accounts
-	Teams     identity.Teams
-	Orgs      identity.Orgs
-	Grants    identity.Grants
-	Providers Providers
+	SignIn      identity.SignIn
+	Self        identity.Self
+	Preferences identity.OwnPreferences
+	Tokens      identity.Tokens
+	Accounts    identity.Accounts
+	Teams       identity.Teams
+	Orgs        identity.Orgs
+	Grants      identity.Grants
+	Providers   Providers
 }
 
 // Providers are the outside identity providers. The routes of one that is nil, and of all without the other roles,

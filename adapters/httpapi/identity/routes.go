@@ -23,6 +23,7 @@ func New(p Params) httpapi.Routes {
 	return httpapi.Routes{Name: "identity", Register: func(r *httpapi.Router) {
 		h := &handlers{Params: p}
 		h.sessions(r)
+		h.preferenceRoutes(r)
 		h.tokens(r)
 		h.accounts(r)
 		h.teams(r)

@@ -19,6 +19,5 @@ type Params struct {
 	Health   system.Health
 	Doctor   system.Doctor
 	Licenses system.Licenses
-	Info     system.Info
 	Metrics  http.Handler `name:"metrics"`
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"embed"
-	"fmt"
-	"html/template"
 	"io"
 	"net/http"
 	"strings"
@@ -23,39 +21,13 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 // maxAsset bounds the unpacked size of an embedded asset.
 const maxAsset = 16 << 20
 
-// pages are the embedded pages, parsed.
-type pages struct{ ui *template.Template }
-
-func newPages() (*pages, error) {
-	ui, err := template.ParseFS(assets, "assets/ui.html")
-	if err != nil {
-		return nil, fmt.Errorf("parse the start page: %w", err)
-	}
-	return &pages{ui: ui}, nil
-}
-
-// startPage is the data of the start page.
-type startPage struct {
-	Version, Commit, Started string
-	Ready, Open, MetricsAuth bool
-}
-
-func (p *pages) start(w http.ResponseWriter, s startPage) error {
-	var b bytes.Buffer
-	if err := p.ui.Execute(&b, s); err != nil {
-		return fmt.Errorf("render the start page: %w", err)
-	}
-	html(w, b.Bytes())
-	return nil
-}
-
 func html(w http.ResponseWriter, b []byte) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", pagePolicy)
 	_, _ = w.Write(b)
 }
 
-func (p *pages) docs(w http.ResponseWriter, r *http.Request) {
+func docs(w http.ResponseWriter, r *http.Request) {
 	b, err := assets.ReadFile("assets/docs.html")
 	if err != nil {
 		unknown(w, r)
@@ -64,16 +36,14 @@ func (p *pages) docs(w http.ResponseWriter, r *http.Request) {
 	html(w, b)
 }
 
-func (p *pages) style(w http.ResponseWriter, r *http.Request) { serve(w, r, "ui.css") }
-
 // asset serves the files that the reference page names, and no others of the folder.
-func (p *pages) asset(w http.ResponseWriter, r *http.Request) { serve(w, r, r.PathValue("asset")) }
+func asset(w http.ResponseWriter, r *http.Request) { serve(w, r, r.PathValue("asset")) }
 
 // assetTypes maps the served files to their media types.
 func assetTypes() map[string]string {
 	return map[string]string{
 		"swagger-ui-bundle.js": "text/javascript; charset=utf-8", "swagger-ui.css": "text/css; charset=utf-8",
-		"init.js": "text/javascript; charset=utf-8", "ui.css": "text/css; charset=utf-8",
+		"init.js":                "text/javascript; charset=utf-8",
 		"LICENSE.swagger-ui.txt": "text/plain; charset=utf-8",
 	}
 }

@@ -10,7 +10,6 @@ import (
 type handlers struct {
 	Params
 	router *httpapi.Router
-	pages  *pages
 	verify verifyPage
 }
 
@@ -18,16 +17,12 @@ const tag = "system"
 
 // New returns the routes. It returns an error if an embedded page does not parse.
 func New(p Params) (httpapi.Routes, error) {
-	pages, err := newPages()
-	if err != nil {
-		return httpapi.Routes{}, err
-	}
 	verify, err := newVerifyPage()
 	if err != nil {
 		return httpapi.Routes{}, err
 	}
 	return httpapi.Routes{Name: "ops", Register: func(r *httpapi.Router) {
-		h := &handlers{Params: p, router: r, pages: pages, verify: verify}
+		h := &handlers{Params: p, router: r, verify: verify}
 		h.health(r)
 		h.doctor(r)
 		h.license(r)
@@ -110,26 +105,14 @@ func page(r *httpapi.Router, path, id, summary string, f http.HandlerFunc) {
 }
 
 func (h *handlers) html(r *httpapi.Router) {
-	page(r, "/docs", "read-docs", "The API reference page", h.pages.docs)
-	page(r, "/docs/{asset}", "read-docs-asset", "The reference page's assets", h.pages.asset)
+	page(r, "/docs", "read-docs", "The API reference page", docs)
+	page(r, "/docs/{asset}", "read-docs-asset", "The reference page's assets", asset)
 	page(r, "/{$}", "open-root", "Leads to the UI", redirect)
 	page(r, "/ui", "open-ui", "Leads to the UI", redirect)
-	page(r, "/ui/{$}", "read-ui", "The start page", h.start)
-	page(r, "/ui/style.css", "read-ui-style", "The start page's style", h.pages.style)
 	page(r, "/verify", "read-verify", "The page that verifies bundles and receipts", h.verify.serve)
+	page(r, "/verify/engine.js", "read-verify-engine", "The code of the page that verifies, as a module", h.verify.module)
 }
 
 func redirect(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/ui/", http.StatusFound)
-}
-
-func (h *handlers) start(w http.ResponseWriter, r *http.Request) {
-	c := h.router.Config()
-	err := h.pages.start(w, startPage{
-		Version: h.Info.Version, Commit: h.Info.Commit, Started: h.Info.Started.UTC().Format("2006-01-02T15:04:05Z"),
-		Ready: h.Health.Ready(r.Context()) == nil, Open: c.Open, MetricsAuth: c.MetricsAuth,
-	})
-	if err != nil {
-		httpapi.WriteError(w, r, err)
-	}
 }

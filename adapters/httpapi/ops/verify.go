@@ -12,6 +12,7 @@ import (
 // itself.
 type verifyPage struct {
 	text   []byte
+	engine []byte
 	policy string
 }
 
@@ -25,7 +26,8 @@ func newVerifyPage() (verifyPage, error) {
 	if !ok || !closed || strings.ContainsAny(policy, "\r\n") {
 		return verifyPage{}, errors.New("the page that verifies states no policy")
 	}
-	return verifyPage{text: text, policy: policy + "; frame-ancestors 'none'"}, nil
+	engine, err := newEngine(text)
+	return verifyPage{text: text, engine: engine, policy: policy + "; frame-ancestors 'none'"}, err
 }
 
 func (p verifyPage) serve(w http.ResponseWriter, _ *http.Request) {

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -17,22 +18,33 @@ import (
 // maxTail bounds the requested tail of a log in bytes.
 const maxTail = 4 << 20
 
+// Bounds of the requested lines of a log.
+const (
+	defaultLines = 1000
+	maxLines     = 10_000
+)
+
 // LogsInput asks for a log or a part of it.
 type LogsInput struct {
 	ID       string         `path:"id"`
 	Tail     httpapi.Count  `query:"tail" doc:"Bytes at the end, at most 4 MiB; Service-Log-Tail has the number that was used."`
+	Line     httpapi.Count  `query:"line" doc:"The number of the first line of the answer, from 1. Not used with tail."`
+	Lines    httpapi.Count  `query:"lines" doc:"How many lines to answer from line on: 1000 unless given, at most 10000, and at most 4 MiB."`
 	Download httpapi.Switch `query:"download" doc:"1 answers with an attachment."`
 	Range    string         `header:"Range" doc:"One range of bytes of the whole output, as in bytes=0-1023. Not used with tail. If a part of it was not kept, the answer is its first part without a gap, as Content-Range says."`
 }
 
 func (h *handlers) logs(ctx context.Context, in *LogsInput) (*httpapi.StreamOutput, error) {
 	ask := runs.LogRange{Tail: min(in.Tail.N, maxTail)}
+	if ask.Tail == 0 && in.Line.N > 0 {
+		ask.Line, ask.Lines = in.Line.N, min(cmp.Or(in.Lines.N, defaultLines), maxLines)
+	}
 	view, err := h.Reader.Log(ctx, in.ID, ask)
 	if err != nil {
 		return nil, err
 	}
 	part, wanted := byteRange{}, false
-	if ask.Tail == 0 {
+	if ask.Tail == 0 && ask.Line == 0 {
 		part, wanted = parseRange(in.Range, view.Total)
 	}
 	if wanted && part.from < part.to {
@@ -49,6 +61,14 @@ func (h *handlers) logs(ctx context.Context, in *LogsInput) (*httpapi.StreamOutp
 		h.copyLog(hctx, view, wanted, func(hd http.Header) {
 			if ask.Tail > 0 {
 				hd.Set("Service-Log-Tail", strconv.FormatInt(ask.Tail, 10))
+			}
+			if ask.Line > 0 {
+				hd.Set("Service-Log-Line", strconv.FormatInt(view.Line, 10))
+				hd.Set("Service-Log-Offset", strconv.FormatInt(view.From, 10))
+				hd.Set("Service-Log-Next", strconv.FormatInt(view.To, 10))
+			}
+			if view.Lines > 0 {
+				hd.Set("Service-Log-Lines", strconv.FormatInt(view.Lines, 10))
 			}
 			if in.Download.On() {
 				hd.Set("Content-Disposition", attachment(in.ID, "log.txt"))

@@ -23,7 +23,9 @@ type Params struct {
 	Controller runs.Controller
 	Approver   runs.Approver
 	Reader     runs.Reader
+	Facets     runs.FacetReader
 	Streamer   runs.Streamer
+	Feed       runs.Feed
 	Tickets    runs.Tickets
 	Insight    runs.Insight `optional:"true"` // nil leaves its routes out
 	// Templates finds the templates that a search names. If it is nil, a search takes ids alone.

@@ -22,8 +22,11 @@ func New(p Params) httpapi.Routes {
 			texts: newRowTexts()}
 		h.making(r)
 		h.acting(r)
+		h.moving(r)
+		h.counting(r)
 		h.readRoutes(r)
 		h.following(r)
+		h.living(r)
 		if p.Insight != nil {
 			h.explaining(r)
 		}
@@ -166,7 +169,9 @@ func (h *handlers) readRoutes(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/v1/runs/{id}/logs", ID: "read-log", Tag: tag, Summary: "Read a run's output",
 		Description: "Streamed as plain text. If output was dropped, Service-Log-Truncated is 1 and " +
 			"Service-Log-Omitted-Bytes " +
-			"counts it. One range of bytes answers 206. If an answer fails midway, it ends with a line of " +
+			"counts it. One range of bytes answers 206. With line, Service-Log-Line has the number of the first line of " +
+			"the answer, Service-Log-Offset its first byte, Service-Log-Next the byte after the answer, and Service-Log-Lines " +
+			"the number of all lines, if it is known already. If an answer fails midway, it ends with a line of " +
 			"export_incomplete and reason.",
 		Access: read(), Status: http.StatusOK, Produces: "text/plain", Example: "PLAY [all]\n",
 		Errors: []int{http.StatusNotFound, http.StatusRequestedRangeNotSatisfiable},

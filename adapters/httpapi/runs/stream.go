@@ -77,22 +77,29 @@ func (in *StreamInput) after() int64 {
 
 func (h *handlers) stream(_ context.Context, in *StreamInput) (*httpapi.StreamOutput, error) {
 	return &httpapi.StreamOutput{Body: func(hctx huma.Context) {
-		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
-			hd.Set("Content-Type", "text/event-stream; charset=utf-8")
-			hd.Set("X-Accel-Buffering", "no")
+		h.serveEvents(hctx, func(ctx context.Context, t *eventWriter) error {
+			return h.Streamer.Follow(ctx, in.ID, in.after(), in.LogOffset.N, t.write)
 		})
-		defer sink.Done()
-		ctx := hctx.Context()
-		if sink.Head() {
-			sink.Start()
-			return
-		}
-		t := &eventWriter{sink: sink, h: h}
-		err := h.router.Stream(ctx, func(ctx context.Context) error { return t.follow(ctx, in) })
-		if err != nil && !sink.Started() {
-			sink.Fail(ctx, err, false)
-		}
 	}}, nil
+}
+
+// serveEvents answers with what follow writes, until that ends or the caller loses its right.
+func (h *handlers) serveEvents(hctx huma.Context, follow func(context.Context, *eventWriter) error) {
+	sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
+		hd.Set("Content-Type", "text/event-stream; charset=utf-8")
+		hd.Set("X-Accel-Buffering", "no")
+	})
+	defer sink.Done()
+	ctx := hctx.Context()
+	if sink.Head() {
+		sink.Start()
+		return
+	}
+	t := &eventWriter{sink: sink, h: h}
+	err := h.router.Stream(ctx, func(ctx context.Context) error { return t.follow(ctx, follow) })
+	if err != nil && !sink.Started() {
+		sink.Fail(ctx, err, false)
+	}
 }
 
 // eventWriter writes updates as server-sent events. The heartbeat and the follower share it under its lock.
@@ -103,8 +110,8 @@ type eventWriter struct {
 	wrote bool // since the last heartbeat
 }
 
-// follow streams the run until the run ends, the client disconnects or loses its right.
-func (t *eventWriter) follow(ctx context.Context, in *StreamInput) error {
+// follow streams until there is nothing more, the client disconnects or loses its right.
+func (t *eventWriter) follow(ctx context.Context, follow func(context.Context, *eventWriter) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	beating := make(chan struct{})
 	go func() {
@@ -112,7 +119,7 @@ func (t *eventWriter) follow(ctx context.Context, in *StreamInput) error {
 		defer cancel()
 		t.beat(ctx)
 	}()
-	err := t.h.Streamer.Follow(ctx, in.ID, in.after(), in.LogOffset.N, t.write)
+	err := follow(ctx, t)
 	cancel()
 	<-beating
 	return err
@@ -156,49 +163,74 @@ func (t *eventWriter) comment() error {
 		t.wrote = false
 		return nil
 	}
-	return t.send(": beat\n\n")
+	return t.send(": beat\n\n", false)
 }
 
+// write writes an update. It does not flush if more follow at once.
 func (t *eventWriter) write(u runs.Update) error {
+	encode := func() (string, error) { return t.encoded(u) }
+	var text string
+	var err error
+	if u.Text == nil {
+		text, err = encode()
+	} else {
+		text, err = u.Text.Get(encode)
+	}
+	if err != nil {
+		return err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case u.Run != nil:
-		return t.event("run", "", httpapi.RunRecord(u.Run, t.h.Clock.Now()))
-	case u.Event != nil:
-		return t.event("event", strconv.FormatInt(u.Event.Seq, 10), u.Event)
-	case u.Log != nil:
-		return t.event("log", "", pieceOf(*u.Log))
-	case u.Matrix != nil:
-		return t.event("matrix", "", matrixDelta(u.Matrix))
-	case u.End:
-		return t.event("end", "", struct{}{})
-	case u.Beat:
-		return t.send(": beat\n\n")
-	}
-	return nil
+	t.wrote = t.wrote || !u.Beat
+	return t.send(text, u.More)
 }
 
-// event writes one server-sent event. JSON contains no line break, so that the data is one line.
-func (t *eventWriter) event(kind, id string, data any) error {
+func (t *eventWriter) encoded(u runs.Update) (string, error) {
+	switch {
+	case u.Run != nil:
+		return serverSentEvent("run", "", httpapi.RunRecord(u.Run, t.h.Clock.Now()))
+	case u.Event != nil:
+		return serverSentEvent("event", strconv.FormatInt(u.Event.Seq, 10), u.Event)
+	case u.Log != nil:
+		return serverSentEvent("log", "", pieceOf(*u.Log))
+	case u.Matrix != nil:
+		return serverSentEvent("matrix", "", matrixDelta(u.Matrix))
+	case u.End:
+		return serverSentEvent("end", "", struct{}{})
+	}
+	return ": beat\n\n", nil
+}
+
+// text writes an encoded event.
+func (t *eventWriter) text(event string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wrote = true
+	return t.send(event, false)
+}
+
+// serverSentEvent encodes one event. JSON contains no line break, so that the data is one line.
+func serverSentEvent(kind, id string, data any) (string, error) {
 	raw, err := json.Marshal(data)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", kind, err)
+		return "", fmt.Errorf("encode %s: %w", kind, err)
 	}
 	out := "event: " + kind + "\n"
 	if id != "" {
 		out += "id: " + id + "\n"
 	}
-	t.wrote = true
-	return t.send(out + "data: " + string(raw) + "\n\n")
+	return out + "data: " + string(raw) + "\n\n", nil
 }
 
-func (t *eventWriter) send(s string) error {
+func (t *eventWriter) send(s string, more bool) error {
 	if !t.sink.Started() {
 		s = reconnect + s
 	}
 	if _, err := t.sink.Write([]byte(s)); err != nil {
 		return errors.Join(errReader, err)
+	}
+	if more {
+		return nil
 	}
 	if err := t.sink.Flush(); err != nil {
 		return errors.Join(errReader, err)

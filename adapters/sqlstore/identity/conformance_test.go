@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 			s := sqlidentity.New(d)
 			fn(t, identitytest.Stores{
 				Unit: d, Accounts: s, Callers: s, Tokens: s, Use: s, Teams: s, Orgs: s, Grants: s, Objects: s, Rights: s,
-				Handshakes: s, Versions: s,
+				Handshakes: s, Versions: s, Preferences: s,
 			})
 		})
 	})

@@ -21,17 +21,18 @@ type Store struct {
 }
 
 var (
-	_ identity.AccountStore   = (*Store)(nil)
-	_ identity.CallerStore    = (*Store)(nil)
-	_ identity.TokenStore     = (*Store)(nil)
-	_ identity.UseStore       = (*Store)(nil)
-	_ identity.TeamStore      = (*Store)(nil)
-	_ identity.OrgStore       = (*Store)(nil)
-	_ identity.GrantStore     = (*Store)(nil)
-	_ identity.ObjectStore    = (*Store)(nil)
-	_ identity.RightsStore    = (*Store)(nil)
-	_ identity.VersionStore   = (*Store)(nil)
-	_ identity.HandshakeStore = (*Store)(nil)
+	_ identity.AccountStore    = (*Store)(nil)
+	_ identity.CallerStore     = (*Store)(nil)
+	_ identity.TokenStore      = (*Store)(nil)
+	_ identity.UseStore        = (*Store)(nil)
+	_ identity.TeamStore       = (*Store)(nil)
+	_ identity.OrgStore        = (*Store)(nil)
+	_ identity.GrantStore      = (*Store)(nil)
+	_ identity.ObjectStore     = (*Store)(nil)
+	_ identity.RightsStore     = (*Store)(nil)
+	_ identity.VersionStore    = (*Store)(nil)
+	_ identity.HandshakeStore  = (*Store)(nil)
+	_ identity.PreferenceStore = (*Store)(nil)
 )
 
 // New creates a Store on a migrated database.

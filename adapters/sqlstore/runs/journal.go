@@ -153,15 +153,14 @@ func (s *Store) Events(ctx context.Context, runID string, after int64, limit int
 	limit = min(limit, maxEvents)
 	var out []runs.Event
 	for limit > len(out) {
-		batch, err := s.eventBatch(ctx, q, seq, after)
-		if err != nil {
+		had := len(out)
+		if out, err = s.eventBatch(ctx, q, seq, out, after, limit); err != nil {
 			return nil, fmt.Errorf("read the events of run %s: %w", runID, err)
 		}
-		if len(batch) == 0 {
+		if len(out) == had {
 			break
 		}
-		out = append(out, batch[:min(len(batch), limit-len(out))]...)
-		after = batch[len(batch)-1].Seq
+		after = out[len(out)-1].Seq
 	}
 	return out, nil
 }
@@ -170,17 +169,19 @@ func (s *Store) Events(ctx context.Context, runID string, after int64, limit int
 // statement again whenever its limit is bound.
 const rowsPerRead = "32"
 
-// eventBatch returns the events after a sequence number from the next few rows. It finds the row with the next event
-// by the index, so that a late page takes as long as the first.
-func (s *Store) eventBatch(ctx context.Context, q bun.IDB, seq, after int64) ([]runs.Event, error) {
+// eventBatch appends the events after a sequence number from the next few rows, until there are as many as the limit.
+// It finds the row with the next event by the index, so that a late page takes as long as the first, and decodes no
+// more rows than it needs, since a page is often a small part of them.
+func (s *Store) eventBatch(
+	ctx context.Context, q bun.IDB, seq int64, out []runs.Event, after int64, limit int,
+) ([]runs.Event, error) {
 	rows, err := db.Query[eventRow](ctx, q, "SELECT codec, data FROM run_events WHERE run_seq = ? AND first_seq >= "+
 		"coalesce((SELECT max(first_seq) FROM run_events WHERE run_seq = ? AND first_seq <= ?), 0) AND last_seq > ? "+
 		"ORDER BY first_seq LIMIT "+rowsPerRead, seq, seq, after+1, after)
-	var out []runs.Event
-	for i := 0; err == nil && i < len(rows); i++ {
+	for i := 0; err == nil && i < len(rows) && len(out) < limit; i++ {
 		out, err = s.decodeEvents(out, rows[i].Codec, rows[i].Data, after)
 	}
-	return out, err
+	return out[:min(len(out), limit)], err
 }
 
 func (s *Store) decodeEvents(out []runs.Event, codec int, packed []byte, after int64) ([]runs.Event, error) {

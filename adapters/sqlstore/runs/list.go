@@ -61,11 +61,15 @@ func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	}
 	if len(out.Runs) > limit {
 		out.Runs, out.HasMore = out.Runs[:limit], true
-		last := out.Runs[limit-1]
-		out.NextCursor = page.Encode(position{last.CreatedAt, last.Seq})
+		out.NextCursor = cursorAt(out.Runs[limit-1])
+	}
+	if len(out.Runs) > 0 {
+		out.FirstCursor = cursorAt(out.Runs[0])
 	}
 	return out, nil
 }
+
+func cursorAt(r *runs.Run) string { return page.Encode(position{r.CreatedAt, r.Seq}) }
 
 // page reads the records at the positions, in their order. It takes cached records of ended runs.
 func (s *Store) page(ctx context.Context, query sqlText) ([]*runs.Run, error) {
@@ -133,18 +137,30 @@ type plan struct {
 // plan chooses the index that the list walks: that of the words if there are any, else that of the term with the
 // fewest runs. The SQL of a list is raw because it joins branches that each walk one index.
 func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
+	p, narrow, err := s.walk(ctx, f)
+	if err != nil || p.empty {
+		return p, err
+	}
+	for i := range p.branches {
+		p.branches[i].narrow(narrow, f)
+	}
+	return p, nil
+}
+
+// walk chooses the index, and returns the filters that are conditions on the runs that it finds.
+func (s *Store) walk(ctx context.Context, f *runs.Filter) (*plan, []term, error) {
 	narrow := terms(f)
 	p := &plan{branches: []branch{onRuns()}}
 	var hidden []term // filters without an index to walk
 	if !f.Scope.All {
 		v, err := s.view(ctx, f.Scope)
 		if err != nil {
-			return nil, fmt.Errorf("plan a list: %w", err)
+			return nil, nil, fmt.Errorf("plan a list: %w", err)
 		}
 		p.narrowed = v.hides
 		switch t := v.term(); {
 		case v.nothing():
-			return &plan{empty: true}, nil
+			return &plan{empty: true, narrowed: true}, nil, nil
 		case len(t.branches) > 0:
 			narrow = append(narrow, t)
 		default:
@@ -155,7 +171,7 @@ func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 	case len(f.Terms) > 0:
 		prefixes := termsOf(f.Terms...)
 		if len(prefixes) == 0 {
-			return &plan{empty: true}, nil
+			return &plan{empty: true}, nil, nil
 		}
 		match := sqlOf("")
 		match.text, match.args = s.dialect.SearchMatch(searchTable, prefixes)
@@ -166,17 +182,13 @@ func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 		if len(narrow) > 1 {
 			var err error
 			if driver, err = s.rarest(ctx, narrow); err != nil {
-				return nil, fmt.Errorf("plan a list: %w", err)
+				return nil, nil, fmt.Errorf("plan a list: %w", err)
 			}
 		}
 		p.branches, p.apart = narrow[driver].branches, narrow[driver].apart
 		narrow = append(narrow[:driver:driver], narrow[driver+1:]...)
 	}
-	narrow = append(narrow, hidden...)
-	for i := range p.branches {
-		p.branches[i].narrow(narrow, f)
-	}
-	return p, nil
+	return p, append(narrow, hidden...), nil
 }
 
 // narrow adds the conditions of the other terms to the branch, and joins the run's row if they need it.

@@ -37,7 +37,8 @@ func (j *job) close() { _ = os.RemoveAll(j.remove) }
 // refusal, a control that must not reach Ansible an Invalid fault.
 func (t *Tool) prepare(ctx context.Context, spec extension.ToolSpec, p execution.Play) (*job, error) {
 	playbook, err := resolve(p)
-	if err != nil {
+	ping := err != nil && p.Playbook == execution.PingPlaybook && !p.Confined
+	if err != nil && !ping {
 		return nil, err
 	}
 	if err := confineInventory(p); err != nil {
@@ -49,12 +50,20 @@ func (t *Tool) prepare(ctx context.Context, spec extension.ToolSpec, p execution
 	}
 	j := &job{dir: filepath.Join(spec.Dir, "ansible"), home: inside.Home(t.config.Home), workDir: p.WorkDir,
 		playbook: playbook, dryRun: spec.DryRun}
+	if ping {
+		j.playbook = j.path("ping.yml")
+	}
 	if j.args, err = j.arguments(spec, p); err != nil {
 		return nil, err
 	}
 	for _, d := range []string{j.path("tmp"), j.path("home")} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, fmt.Errorf("ansible: make the run's folders: %w", err)
+		}
+	}
+	if ping {
+		if err := os.WriteFile(j.playbook, []byte(pingPlay), 0o600); err != nil {
+			return nil, fmt.Errorf("ansible: write the playbook: %w", err)
 		}
 	}
 	vars, err := unsafeJSON(hostKeyVariables(spec.ExtraVars, p.HostKeys), p.Templated)
@@ -91,6 +100,15 @@ const (
 	varsFile  = "vars.json"
 	limitFile = "limit"
 )
+
+// pingPlay is the content of execution.PingPlaybook.
+const pingPlay = `- name: Ping
+  hosts: all
+  gather_facts: false
+  tasks:
+    - name: Ping
+      ansible.builtin.ping:
+`
 
 // refusal is a reason not to start a play that counts as the run's failure, not as an error of the tool.
 type refusal string

@@ -272,6 +272,9 @@ func (e *factsEnv) compare(t *testing.T, m *model, reader access.Scope, times []
 	now, _ := m.at(times[len(times)-1].AddDate(100, 0, 0))
 	for _, list := range m.hosts() {
 		host := list[0].Host
+		changed, err := e.Facts.Changed(ctx, host, reader)
+		txtest.NoError(t, err)
+		txtest.Same(t, "the last changes of "+host, lastChanges(list), changed)
 		got, err := e.Facts.Newest(ctx, host, reader)
 		i := slices.IndexFunc(now, func(r estate.Reading) bool { return r.Host == host })
 		if i < 0 {

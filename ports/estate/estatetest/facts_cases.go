@@ -175,3 +175,17 @@ func sameReading(t *testing.T, e *factsEnv) {
 	m.readBy(reader{may: func(estate.GatheredFacts) bool { return true }})
 	e.compare(t, m, access.Everything(), m.times(3))
 }
+
+// lastChanges are the times of the last changes of the facts of a host, of readings that the reader may read.
+func lastChanges(list []stored) map[string]time.Time {
+	out := map[string]time.Time{}
+	for i := 1; i < len(list); i++ {
+		if !list[i-1].readable || !list[i].readable {
+			continue
+		}
+		for _, c := range differences(list[i-1].Stable, list[i].Stable) {
+			out[c.Key] = list[i].GatheredAt
+		}
+	}
+	return out
+}

@@ -10,18 +10,19 @@ import (
 
 // Stores are the stores under test and the unit of work that they join. They share one database.
 type Stores struct {
-	Unit       tx.Unit
-	Accounts   identity.AccountStore
-	Callers    identity.CallerStore
-	Tokens     identity.TokenStore
-	Use        identity.UseStore
-	Teams      identity.TeamStore
-	Orgs       identity.OrgStore
-	Grants     identity.GrantStore
-	Objects    identity.ObjectStore
-	Rights     identity.RightsStore
-	Handshakes identity.HandshakeStore
-	Versions   identity.VersionStore
+	Unit        tx.Unit
+	Accounts    identity.AccountStore
+	Callers     identity.CallerStore
+	Tokens      identity.TokenStore
+	Use         identity.UseStore
+	Teams       identity.TeamStore
+	Orgs        identity.OrgStore
+	Grants      identity.GrantStore
+	Objects     identity.ObjectStore
+	Rights      identity.RightsStore
+	Handshakes  identity.HandshakeStore
+	Versions    identity.VersionStore
+	Preferences identity.PreferenceStore
 }
 
 // Each opens fresh stores for each configuration of the implementation, and calls fn in a sub-test.
@@ -41,6 +42,7 @@ func Run(t *testing.T, each Each) {
 		{Name: "objects", Cases: objectCases()},
 		{Name: "rights", Cases: rightsCases()},
 		{Name: "handshakes", Cases: handshakeCases()},
+		{Name: "preferences", Cases: preferenceCases()},
 		{Name: "pages", Cases: pageCases()},
 		{Name: "units", Cases: unitCases()},
 	}, each, newEnv)

@@ -111,6 +111,10 @@ func (e *env) writes(s scene) map[string]func(ctx context.Context) error {
 			_, err := e.Handshakes.MarkSeen(ctx, [32]byte{1}, life)
 			return err
 		},
+		"SavePreferences": func(ctx context.Context) error {
+			_, err := e.Preferences.SavePreferences(ctx, s.user.ID, []byte(`{"a":1}`), 0)
+			return err
+		},
 		"PurgeHandshakes": func(ctx context.Context) error { _, err := e.Handshakes.PurgeHandshakes(ctx, 1); return err },
 	}
 }
@@ -131,6 +135,8 @@ func (e *env) everything(t *testing.T) map[string]any {
 	for _, a := range accounts {
 		_, hash, err := e.Callers.UserByName(ctx, a.Username)
 		retain("hash of "+a.ID, hash, 0, err)
+		own, err := e.Preferences.PreferencesOf(ctx, a.ID)
+		retain("preferences of "+a.ID, own, 0, err)
 	}
 	tokens, n, err := e.Tokens.ListTokens(ctx, page.Window{})
 	retain("tokens", tokens, n, err)

@@ -203,6 +203,7 @@ func (e *env) pagesAs(t *testing.T, reader access.Scope, f runs.Filter) []string
 		if l.HasMore != (l.NextCursor != "") {
 			t.Fatalf("has more %t, cursor %q", l.HasMore, l.NextCursor)
 		}
+		e.back(t, reader, f, l, all)
 		if !l.HasMore {
 			return all
 		}
@@ -213,6 +214,25 @@ func (e *env) pagesAs(t *testing.T, reader access.Scope, f runs.Filter) []string
 	}
 	t.Fatal("the pages never end")
 	return nil
+}
+
+// back checks that a list in the opposite order from the first run of a page has the runs before it.
+func (e *env) back(t *testing.T, reader access.Scope, f runs.Filter, l *runs.List, read []string) {
+	t.Helper()
+	if (l.FirstCursor == "") != (len(l.Runs) == 0) {
+		t.Fatalf("%d runs, first cursor %q", len(l.Runs), l.FirstCursor)
+	}
+	before := read[:len(read)-len(l.Runs)]
+	if len(l.Runs) == 0 || f.Cursor == "" {
+		return
+	}
+	f.Cursor, f.Oldest = l.FirstCursor, !f.Oldest
+	got := ids(e.listAs(t, reader, f).Runs)
+	slices.Reverse(got)
+	want := before[max(len(before)-f.Limit, 0):]
+	if !slices.Equal(got, want) {
+		t.Fatalf("before the page are %v, want %v", got, want)
+	}
 }
 
 func listCursor(t *testing.T, e *env) {

@@ -24,6 +24,7 @@ type Stores struct {
 	Purger    runs.Purger
 	Slots     runs.SlotStore
 	Waits     runs.WaitStore
+	Facets    runs.FacetStore
 	// Restrict changes who may read an object.
 	Restrict func(ctx context.Context, r Restriction) error
 	// Copy makes n more top-level runs like the given one, faster than one by one. It adds no words, labels and hosts
@@ -54,9 +55,11 @@ func Run(t *testing.T, each Each) {
 		{Name: "moves", Cases: moveCases()},
 		{Name: "list", Cases: listCases()},
 		{Name: "search", Cases: searchCases()},
+		{Name: "facets", Cases: facetCases()},
 		{Name: "hidden texts", Cases: hiddenCases()},
 		{Name: "queue", Cases: queueCases()},
 		{Name: "races", Cases: raceCases()},
+		{Name: "moves between queues", Cases: setQueueCases()},
 		{Name: "slots", Cases: slotCases()},
 		{Name: "windows", Cases: waitCases()},
 		{Name: "exclusive hosts", Cases: hostCases()},

@@ -243,6 +243,14 @@ func (k *Inventories) Hosts(ctx context.Context, id string, w page.Window) ([]ca
 	return e.Hosts(ctx, w.Offset, w.Rows())
 }
 
+func (k *Inventories) Groups(ctx context.Context, id string) ([]catalog.GroupEntry, error) {
+	e, err := k.index(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.Groups(), nil
+}
+
 func (k *Inventories) Resolve(ctx context.Context, id, limit string) (catalog.Resolution, error) {
 	if err := pattern.Check(limit); err != nil {
 		return catalog.Resolution{}, err

@@ -147,6 +147,30 @@ func (e *Index) Hosts(ctx context.Context, offset, limit int) ([]catalog.HostEnt
 	return out, total, nil
 }
 
+// Groups returns all groups from the root downwards.
+func (e *Index) Groups() []catalog.GroupEntry {
+	out := make([]catalog.GroupEntry, len(e.of))
+	counts, seen := make([]int, len(e.of)), make([]int32, len(e.of))
+	for h, direct := range e.direct {
+		for _, g := range e.above(direct, seen, int32(h+1)) { //nolint:gosec // limited by the parser
+			counts[g]++
+		}
+	}
+	for i, g := range e.of {
+		switch g.name {
+		case all:
+			counts[i] = len(e.content.Hosts)
+		case ungrouped:
+			counts[i] = len(g.hosts)
+		}
+		out[i] = catalog.GroupEntry{Name: g.name, Hosts: counts[i]}
+		for _, c := range g.children {
+			out[i].Children = append(out[i].Children, e.of[c].name)
+		}
+	}
+	return out
+}
+
 // above returns the groups and all groups that contain them, each once, except all and ungrouped. seen contains the
 // mark at the visited groups.
 func (e *Index) above(direct, seen []int32, mark int32) []int32 {

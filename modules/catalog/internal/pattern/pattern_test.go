@@ -218,6 +218,21 @@ func TestWarnings(t *testing.T) {
 }
 
 // TestHosts pages through the hosts in inventory order, with all their groups.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	e := estate(t)
+	list := e.Groups()
+	if len(list) < 3 || list[0].Name != "all" || list[0].Hosts != 18 || list[1].Name != "ungrouped" {
+		t.Fatalf("%+v", list)
+	}
+	for _, g := range list[1:] { // a group has the hosts that its name selects
+		got, err := e.Resolve(t.Context(), g.Name)
+		if err != nil || got.Count != g.Hosts {
+			t.Errorf("%s: %d hosts, want %d: %v", g.Name, g.Hosts, got.Count, err)
+		}
+	}
+}
+
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	e := estate(t)

@@ -163,3 +163,11 @@ func (r *Reader) Newest(ctx context.Context, host string) (estate.Reading, error
 	}
 	return r.Store.Newest(ctx, host, scope)
 }
+
+func (r *Reader) Changed(ctx context.Context, host string) (map[string]time.Time, error) {
+	scope, err := r.Guard.Scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Store.Changed(ctx, host, scope)
+}

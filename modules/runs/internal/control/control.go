@@ -49,6 +49,13 @@ func (c *Controller) Cancel(ctx context.Context, id string) (*runs.Run, error) {
 	return c.show(ctx, id)
 }
 
+func (c *Controller) SetQueue(ctx context.Context, id, queue string, revision int64) (*runs.Run, error) {
+	if err := c.submitter.SetQueue(ctx, id, queue, revision); err != nil {
+		return nil, err
+	}
+	return c.show(ctx, id)
+}
+
 func (c *Controller) show(ctx context.Context, id string) (*runs.Run, error) {
 	r, err := c.store.ByID(ctx, id)
 	if err != nil {

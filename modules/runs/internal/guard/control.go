@@ -72,6 +72,13 @@ func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 	return c.act(ctx, id, c.next.Rerun)
 }
 
+// SetQueue needs the right to use the present queue too, which is one of the objects of the run.
+func (c *Controller) SetQueue(ctx context.Context, id, queue string, revision int64) (*runs.Run, error) {
+	return c.act(ctx, id, func(ctx context.Context, id string) (*runs.Run, error) {
+		return c.next.SetQueue(ctx, id, queue, revision)
+	})
+}
+
 // Reconcile needs the rights that a rerun needs.
 func (c *Controller) Reconcile(ctx context.Context, id string, r runs.Reconciliation) (*runs.Run, error) {
 	return c.act(ctx, id, func(ctx context.Context, id string) (*runs.Run, error) {

@@ -47,6 +47,26 @@ func (r *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	return list, r.show(ctx, list.Runs)
 }
 
+// Facets counts the runs that a caller may read.
+type Facets struct {
+	next runs.FacetStore
+	gate *Gate
+}
+
+var _ runs.FacetReader = (*Facets)(nil)
+
+// NewFacets guards a store.
+func NewFacets(next runs.FacetStore, g *Gate) *Facets { return &Facets{next: next, gate: g} }
+
+// Facets replaces the filter's scope by that of the caller.
+func (c *Facets) Facets(ctx context.Context, f runs.Filter) (*runs.Facets, error) {
+	var err error
+	if f.Scope, err = c.gate.Scope(ctx); err != nil {
+		return nil, err
+	}
+	return c.next.Facets(ctx, f)
+}
+
 func (r *Reader) show(ctx context.Context, list []*runs.Run) (err error) {
 	for i := range list {
 		if list[i], err = r.gate.Show(ctx, list[i]); err != nil {

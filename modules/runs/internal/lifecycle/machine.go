@@ -67,6 +67,9 @@ func (m *Machine) Enter(ctx context.Context, r *runs.Run) error {
 	if err := m.Store.Insert(ctx, r); err != nil {
 		return err
 	}
+	if err := m.Touch(ctx, r.ID); err != nil {
+		return err
+	}
 	switch {
 	case r.Status == runs.Pending:
 		return m.Open(ctx, r)

@@ -16,6 +16,11 @@ func (q *Reader) Log(ctx context.Context, id string, rg runs.LogRange) (*runs.Lo
 	}
 	v := &runs.LogView{Total: r.LogBytes, Omitted: r.LogOmitted, Sealed: r.Status.Terminal()}
 	v.From, v.To = stretch(rg, r.LogBytes)
+	if rg.Line > 0 {
+		if err := q.lines(ctx, r, v, rg.Line, max(rg.Lines, 1)); err != nil {
+			return nil, err
+		}
+	}
 	if rg.Tail > 0 && v.From > 0 {
 		if v.Omitted, err = q.absent(ctx, r, v.From, v.To); err != nil {
 			return nil, err

@@ -36,6 +36,7 @@ type Reader struct {
 	summaries runs.SummaryStore
 	clock     clock.Clock
 	binder    *binding.Binder
+	index     lineIndex
 }
 
 var _ runs.Reader = (*Reader)(nil)

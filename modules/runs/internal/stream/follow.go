@@ -1,11 +1,11 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
-	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -59,8 +59,8 @@ func (s *Streamer) Follow(ctx context.Context, id string, after, offset int64, e
 	defer f.matrix.stop()
 	for {
 		ended, err := f.catchUp(ctx)
-		if err != nil || ended {
-			return err
+		if ended || err != nil {
+			return cmp.Or(err, f.send(false))
 		}
 		if err := f.live(ctx); err != nil {
 			return err
@@ -78,6 +78,8 @@ type follower struct {
 	offset int64 // the next byte to take
 	carry  []byte
 	last   *runs.Run
+	read   int64        // the number of the reading of last
+	held   *runs.Update // is sent when it is known whether another one follows
 	beat   *time.Timer
 	poll   *time.Timer
 	matrix *deltaTimer
@@ -85,24 +87,39 @@ type follower struct {
 
 func (f *follower) emit(u runs.Update) error {
 	f.beat.Reset(f.times.Beat)
+	if err := f.send(true); err != nil {
+		return err
+	}
+	f.held = &u
+	return nil
+}
+
+// send sends the update that is held, if there is one.
+func (f *follower) send(more bool) error {
+	if f.held == nil {
+		return nil
+	}
+	u := *f.held
+	u.More, f.held = more, nil
 	return f.out(u)
 }
 
 // catchUp sends everything from the store. It reads the record first: if that says that the run has ended, all its
 // output and events are stored already.
 func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
-	f.sub.TakeStale()
 	f.poll.Reset(f.times.Poll)
-	r, err := f.store.ByID(ctx, f.id)
+	now, err := f.sub.record(ctx, f.store, f.read)
 	if err != nil {
 		return false, err
 	}
+	r := now.run
+	f.read = now.n
 	first := f.last == nil
 	changed := !first && (f.last.Status != r.Status || f.last.CancelRequested != r.CancelRequested ||
 		!sameSteps(f.last.Graph, r.Graph))
 	f.last = r
 	if first {
-		if err := f.emit(runs.Update{Run: record.Redact(r)}); err != nil {
+		if err := f.emit(runs.Update{Run: now.shown, Text: now.text}); err != nil {
 			return false, err
 		}
 	}
@@ -124,7 +141,7 @@ func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
 		}
 	}
 	if changed {
-		if err := f.emit(runs.Update{Run: record.Redact(r)}); err != nil {
+		if err := f.emit(runs.Update{Run: now.shown, Text: now.text}); err != nil {
 			return false, err
 		}
 	}
@@ -170,7 +187,9 @@ func (f *follower) storedLog(ctx context.Context, r *runs.Run) error {
 func (f *follower) sendEvents(events []runs.Event) error {
 	for i := range events {
 		e := events[i]
-		if err := f.emit(runs.Update{Event: &e}); err != nil {
+		size := 256 + len(e.Message) + len(e.Stdout) + len(e.Stderr) + len(e.Diff) + len(e.Facts) + len(e.Outputs)
+		text := f.sub.text(textKey{kind: eventText, to: e.Seq}, size)
+		if err := f.emit(runs.Update{Event: &e, Text: text}); err != nil {
 			return err
 		}
 		f.after = e.Seq
@@ -186,10 +205,13 @@ func (f *follower) live(ctx context.Context) error {
 		if err := f.sendEvents(events); err != nil {
 			return err
 		}
-		for _, c := range log {
+		for _, c := range join(log) {
 			if err := f.sendLog(c); err != nil {
 				return err
 			}
+		}
+		if err := f.send(false); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -32,11 +32,18 @@ type feed struct {
 	log    []runs.LogChunk
 	size   int
 	events []runs.Event
+
+	followers atomic.Int64
+	readings  readings
+	texts     texts
+	deltas    deltas
+	pace      pace
 }
 
 // Sub is one follower's subscription.
 type Sub struct {
 	hub   *Hub
+	feed  *feed
 	id    string
 	wake  chan struct{}
 	stale atomic.Bool
@@ -53,7 +60,8 @@ func (h *Hub) Subscribe(id string) *Sub {
 		h.feeds[id] = f
 		h.count.Add(1)
 	}
-	f.subs[s] = struct{}{}
+	f.subs[s], s.feed = struct{}{}, f
+	f.followers.Add(1)
 	return s
 }
 
@@ -66,8 +74,12 @@ func (s *Sub) Close() {
 		return
 	}
 	delete(f.subs, s)
+	f.followers.Add(-1)
 	if len(f.subs) == 0 {
 		delete(s.hub.feeds, s.id)
+		if f.pace.timer != nil {
+			f.pace.timer.Stop()
+		}
 		s.hub.count.Add(-1)
 	}
 }
@@ -119,11 +131,29 @@ func (h *Hub) with(id string, stale bool, change func(*feed)) {
 	defer h.mu.Unlock()
 	if f := h.feeds[id]; f != nil {
 		change(f)
-		f.notify(stale)
+		if stale {
+			f.notify(true)
+		} else {
+			f.announce(h)
+		}
+	}
+}
+
+// wakeOthers makes the other followers of a run read it.
+func (h *Hub) wakeOthers(but *Sub) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range but.feed.subs {
+		if s != but {
+			s.signal(true)
+		}
 	}
 }
 
 func (f *feed) notify(stale bool) {
+	if stale {
+		f.readings.changes.Add(1)
+	}
 	for s := range f.subs {
 		s.signal(stale)
 	}

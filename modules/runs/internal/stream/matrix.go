@@ -61,10 +61,11 @@ func (f *follower) sendMatrix(ctx context.Context) error {
 	}
 	p.due = false
 	p.timer.Stop()
-	d, err := f.deltas.Delta(ctx, f.last, p.sentRev, p.order, f.after)
+	d, err := f.sub.delta(ctx, f.deltas, f.last, p.sentRev, p.order, f.after)
 	if err != nil || d == nil {
 		return err
 	}
+	key := textKey{kind: deltaText, from: d.Since, to: d.Rev, order: d.Order}
 	p.sentRev, p.order = d.Rev, d.Order
-	return f.emit(runs.Update{Matrix: d})
+	return f.emit(runs.Update{Matrix: d, Text: f.sub.text(key, len(d.Cells))})
 }

@@ -32,7 +32,7 @@ func (f *follower) sendLog(c runs.LogChunk) error {
 	if whole == 0 {
 		return nil
 	}
-	return f.emit(runs.Update{Log: &runs.LogChunk{Offset: start, Data: data[:whole]}})
+	return f.emitLog(runs.LogChunk{Offset: start, Data: data[:whole]})
 }
 
 // flush sends the incomplete character, since no more bytes follow it.
@@ -42,7 +42,12 @@ func (f *follower) flush() error {
 	}
 	c := runs.LogChunk{Offset: f.offset - int64(len(f.carry)), Data: f.carry}
 	f.carry = nil
-	return f.emit(runs.Update{Log: &c})
+	return f.emitLog(c)
+}
+
+func (f *follower) emitLog(c runs.LogChunk) error {
+	key := textKey{kind: logText, from: c.Offset, to: c.Offset + int64(len(c.Data))}
+	return f.emit(runs.Update{Log: &c, Text: f.sub.text(key, len(c.Data))})
 }
 
 // partial returns the number of bytes of an incomplete character at the end.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -14,7 +15,7 @@ import (
 // collect returns a follower and the chunks that it sends.
 func collect() (*follower, *[]runs.LogChunk) {
 	var sent []runs.LogChunk
-	f := &follower{Streamer: &Streamer{}, beat: time.NewTimer(time.Hour)}
+	f := &follower{Streamer: &Streamer{}, sub: NewHub().Subscribe("run_a"), beat: time.NewTimer(time.Hour)}
 	f.out = func(u runs.Update) error {
 		sent = append(sent, *u.Log)
 		return nil
@@ -36,7 +37,7 @@ func TestEveryChunkIsWholeText(t *testing.T) {
 			offset += int64(n)
 			rest = rest[n:]
 		}
-		if err := f.flush(); err != nil {
+		if err := errors.Join(f.flush(), f.send(false)); err != nil {
 			t.Fatal(err)
 		}
 		got := ""
@@ -59,6 +60,9 @@ func TestAHoleEndsACharacter(t *testing.T) {
 		if err := f.sendLog(c); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := f.send(false); err != nil {
+		t.Fatal(err)
 	}
 	want := []runs.LogChunk{{Data: []byte("a")}, {Offset: 1, Data: []byte("\xe2\x82")}, {Offset: 100, Data: []byte("b")}}
 	if d := cmp.Diff(want, *sent); d != "" {

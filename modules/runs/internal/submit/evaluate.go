@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/writ-automation/writ/modules/runs/internal/record"
 	"github.com/writ-automation/writ/modules/runs/internal/windows"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
@@ -206,6 +209,101 @@ func (s *Submitter) replace(ctx context.Context, list []string) error {
 		if err := s.machine.Cancel(ctx, id); err != nil && !runs.RunNotCancelable.Is(err) {
 			return err
 		}
+	}
+	return nil
+}
+
+// SetQueue moves a pending run to another queue, for which it passes the rights and rules of a new request.
+func (s *Submitter) SetQueue(ctx context.Context, id, queue string, revision int64) error {
+	c := newChecks()
+	c.queue(queue)
+	if err := c.fault(); err != nil {
+		return err
+	}
+	if err := s.resolve(ctx, []reference{{path: "queue", id: queue}}, nil); err != nil {
+		return err
+	}
+	r, err := s.machine.Store.ByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := movable(r, revision); err != nil {
+		return err
+	}
+	moved := *r
+	moved.Spec.Queue = queue
+	moved.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), func(w runs.Warning) bool {
+		return w.Code == runs.WarnQueueUnserved
+	})
+	if err := s.warnUnserved(ctx, &moved); err != nil {
+		return err
+	}
+	hosts, err := []policy.Targets(nil), error(nil)
+	if s.policies != nil {
+		if hosts, err = s.binder.Hosts(ctx, &moved); err != nil {
+			return err
+		}
+	}
+	inputs, err := record.InputsDigest(&moved)
+	if err != nil {
+		return err
+	}
+	detail := map[string]any{"queue": queue, "former_queue": r.Spec.Queue, "inputs": inputs}
+	return s.evaluated(ctx, &moved, func(ctx context.Context, _ *bound) error {
+		decided := moved
+		if err := s.evaluate(ctx, &decided, hosts, &bound{}); err != nil {
+			return err
+		}
+		if decided.Status == runs.PendingApproval {
+			return runs.RunNotMovable.New("%q would hold the run in the queue %q: cancel it and submit it there",
+				decided.Approvals.Holds[0].Name, queue)
+		}
+		return s.move(ctx, r, &decided, detail)
+	})
+}
+
+// move stores the queue of a run that was read before the unit. The row of what windows say is locked before that of
+// the run, as PutWait asks.
+func (s *Submitter) move(ctx context.Context, was, moved *runs.Run, detail map[string]any) error {
+	opened, err := s.machine.Waits.PutWait(ctx, was.ID, moved.Wait)
+	if err != nil {
+		return err
+	}
+	more, err := s.queue.SetQueue(ctx, was.ID, moved.Spec.Queue, moved.Warnings)
+	if err != nil {
+		return err
+	}
+	now, err := s.machine.Store.ByID(ctx, was.ID)
+	if err != nil {
+		return err
+	}
+	if now.Revision != was.Revision+1 {
+		return access.RevisionChanged.New("the run was changed meanwhile")
+	}
+	if err := s.machine.Note(ctx, audit.RunQueue, now, detail, ""); err != nil {
+		return err
+	}
+	if err := s.machine.SignalQueues(ctx, append(opened, more...)); err != nil {
+		return err
+	}
+	if err := s.machine.Signals.Signal(ctx, events.TopicQueue, moved.Spec.Queue); err != nil {
+		return err
+	}
+	return s.machine.Touch(ctx, was.ID)
+}
+
+// movable returns the fault for a run that cannot move to another queue.
+func movable(r *runs.Run, revision int64) error {
+	switch {
+	case r.Status != runs.Pending:
+		return runs.WithReasons(runs.RunStateChanged.New("the run is %s; only pending runs move", r.Status),
+			runs.StateReason(r))
+	case r.ParentID != "" || r.Kind == runs.Pipeline || r.Kind == runs.Split && r.ShardCount > 0:
+		return runs.RunNotMovable.New("the run is a %s; runs without a parent move, before they are divided", r.Kind)
+	case r.Approvals != nil:
+		return runs.RunNotMovable.New("the run was approved for the queue %q", r.Spec.Queue)
+	case revision != 0 && revision != r.Revision:
+		return access.RevisionChanged.New("the run was changed since it was read")
 	}
 	return nil
 }

@@ -118,7 +118,11 @@ func (c checks) paths(x *runs.Spec) {
 	if x.InventoryID != "" && x.Inventory != "" {
 		c.bad("inventory", "must be empty where inventory_id is given")
 	}
-	if !queue.MatchString(x.Queue) {
+	c.queue(x.Queue)
+}
+
+func (c checks) queue(name string) {
+	if !queue.MatchString(name) {
 		c.bad("queue", "is not the name of a queue")
 	}
 }

@@ -41,6 +41,7 @@ type Submitter struct {
 	gate        *guard.Gate
 	hosts       hostquery.Hosts
 	served      *executors.Queues
+	queue       runs.Queue
 }
 
 var (
@@ -61,6 +62,12 @@ func New(
 // WithHosts sets what selects hosts for queries. Without it every query is refused.
 func (s *Submitter) WithHosts(q estate.HostQueries) *Submitter {
 	s.hosts = hostquery.Hosts{Queries: q, Inventories: s.refs, Gate: s.gate}
+	return s
+}
+
+// WithQueue sets what moves runs between queues.
+func (s *Submitter) WithQueue(q runs.Queue) *Submitter {
+	s.queue = q
 	return s
 }
 

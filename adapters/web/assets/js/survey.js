@@ -1,0 +1,16 @@
+// The form of a run shows only the fields that the chosen tool uses. Hidden fields are not sent.
+import { $, $$ } from './dom.js';
+
+export const mount = box => {
+  const tool = $('select[name=tool]', box);
+  if (!tool) return;
+  const show = () => {
+    const kind = tool.value === 'ansible' ? 'play' : 'script';
+    for (const el of $$('[data-for]', box)) {
+      el.hidden = el.dataset.for !== kind;
+      for (const field of $$('input, textarea, select', el)) field.disabled = el.hidden;
+    }
+  };
+  tool.addEventListener('change', show);
+  show();
+};

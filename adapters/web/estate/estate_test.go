@@ -1,0 +1,245 @@
+package estate
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/estate"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const hostile = `<script>alert(1)</script>"><img src=x onerror=alert(1)>` + "\u202e" + `' onclick='x`
+
+func now() time.Time { return time.Date(2026, 11, 26, 14, 10, 0, 0, time.UTC) }
+
+// render returns the markup of a component, and checks that no text of another became markup.
+func render(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var b strings.Builder
+	ctx := shell.WithViewer(t.Context(), shell.Viewer{ID: "usr_1", Name: "Ada Reyes", Role: identity.Admin}, now())
+	if err := c.Render(ctx, &b); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"<script", "<img", ` style=`, `javascript:`} {
+		if strings.Contains(b.String(), bad) {
+			t.Errorf("the markup has %q", bad)
+		}
+	}
+	bare := regexp.MustCompile(`"[^"]*"`).ReplaceAllString(b.String(), `""`)
+	if tag := regexp.MustCompile(`<[a-z][^>]*\son[a-z]+=`).FindString(bare); tag != "" {
+		t.Errorf("an element has a handler: %s", tag)
+	}
+	ids := map[string]bool{}
+	for _, m := range regexp.MustCompile(`\sid="([^"]*)"`).FindAllStringSubmatch(b.String(), -1) {
+		if ids[m[1]] {
+			t.Errorf("the id %s is there twice", m[1])
+		}
+		ids[m[1]] = true
+	}
+	return b.String()
+}
+
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	record := object.Record{ID: hostile, Name: hostile, Revision: 3}
+	source := catalog.InventorySource{Record: record, Kind: catalog.HTTPSource, LastError: hostile, Dropped: hostile}
+	inventory := catalog.Inventory{Record: record, Format: catalog.INI, Digest: hostile, Content: []byte(hostile)}
+	render(t, inventoriesPage(inventoriesView{Query: hostile, Total: 1,
+		Rows: []inventoryRow{{Inventory: inventory, Sources: []catalog.InventorySource{source}}}}))
+	render(t, inventoriesPage(inventoriesView{}))
+	for _, view := range []string{viewGroups, viewHosts, viewContent, viewSources} {
+		render(t, inventoryPage(inventoryView{Inventory: inventory, View: view, Path: inventoryPath(hostile),
+			Sources: []catalog.InventorySource{source}, Tree: []node{{Name: hostile, Level: 99}, {Name: hostile, Again: true}},
+			Hosts: []catalog.HostEntry{{Name: hostile, Groups: []string{hostile}, Vars: map[string]any{hostile: hostile}}},
+			Lines: []string{hostile, ""}, Limit: hostile, Refused: hostile}))
+	}
+	buckets := timeline{Buckets: []estate.Bucket{{At: now().Add(-time.Hour), Readings: 3, Changed: 1}, {At: now()}},
+		From: now()}
+	at := atView{By: hostile, Facts: []string{hostile}, Refused: hostile, Timeline: buckets, Remarks: []string{hostile},
+		Groups: []group{{Value: hostile, Count: 9, Hosts: []string{hostile}, Course: []int{1, 2}}, {None: true}}}
+	if got := render(t, atPage(at)); strings.Count(got, `fill="url(#hatch)"`) != 1 {
+		t.Error("a part without readings is not hatched")
+	}
+	at.Diff = &diffView{DiffSummary: estate.DiffSummary{Added: []string{hostile}, Unobserved: []string{hostile}},
+		Folds: []changeFold{{Key: hostile, From: hostile, To: hostile, Had: true, Has: true, Count: 2,
+			Hosts: []string{hostile}}}}
+	render(t, atPage(at))
+	finding := estate.Finding{ID: hostile, Host: hostile, Resource: hostile, Tasks: []string{hostile}, Path: hostile,
+		Target: estate.Target{ID: hostile}, RunID: hostile, ReconcileRunID: hostile, FirstSeen: now()}
+	render(t, driftPage(driftView{Host: hostile, Target: hostile, Query: url.Values{}, Tier: hostile,
+		Outcomes: []outcome{{Host: hostile, Problem: hostile}, {Host: hostile, Run: hostile}},
+		Targets: []targetRow{{Name: hostile, Inventory: hostile, Target: estate.Target{Playbook: hostile,
+			TemplateID: "tpl_1"}}},
+		Rows: []driftFold{{Finding: finding, Name: hostile, Hosts: []string{hostile, "b"},
+			Diff: []fileDiff{{Title: hostile, Before: hostile, After: hostile}}}},
+		Ignores: []estate.Ignore{{Record: record, Host: hostile, Resource: hostile, Reason: hostile}}}))
+	change := estate.Change{Change: hostile, Outcome: estate.ChangeFailed, Actors: []string{hostile}, FirstAt: now(),
+		LastAt: now()}
+	render(t, changesPageOf(changesView{ChangeList: estate.ChangeList{Changes: []estate.Change{change}, Partial: true},
+		Tier: hostile}))
+	run := &runs.Run{ID: hostile, Name: hostile, Error: hostile, Actor: actor.Actor{Name: hostile}, CreatedAt: now(),
+		Decision: &runs.Decision{By: actor.Actor{Name: hostile}, Reason: hostile, At: now()},
+		Canceled: &runs.Cancellation{By: actor.Actor{Name: hostile}, At: now()}}
+	render(t, changePage(changeView{ChangeDetail: estate.ChangeDetail{Change: change, Members: []*runs.Run{run},
+		Touched: []string{hostile}}}))
+}
+
+func TestTree(t *testing.T) {
+	t.Parallel()
+	list, cut := tree([]catalog.GroupEntry{{Name: "all", Hosts: 3, Children: []string{"ungrouped", "eu", "web"}},
+		{Name: "ungrouped"},
+		{Name: "eu", Hosts: 2, Children: []string{"web"}}, {Name: "web", Hosts: 2, Children: []string{"edge"}},
+		{Name: "edge"}})
+	var got []string
+	for _, n := range list {
+		got = append(got, fmt.Sprintf("%d %s %v", n.Level, n.Name, n.Again))
+	}
+	want := "1 all false; 2 eu false; 3 web false; 4 edge false; 2 web true"
+	if strings.Join(got, "; ") != want || cut {
+		t.Errorf("%v, %v", got, cut)
+	}
+	deep := make([]catalog.GroupEntry, 0, 100)
+	for i := range 100 {
+		deep = append(deep, catalog.GroupEntry{Name: fmt.Sprint("g", i), Children: []string{fmt.Sprint("g", i+1)}})
+	}
+	deep[0].Name = "all"
+	if list, cut := tree(deep); len(list) != maxDepth || !cut {
+		t.Errorf("%d lines, cut %v", len(list), cut)
+	}
+}
+
+func TestFoldersAreBounded(t *testing.T) {
+	t.Parallel()
+	f := folder{by: "k", groups: map[string]*group{}}
+	for i := range maxValues + 50 {
+		value, err := json.Marshal(fmt.Sprint("v", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := f.add(estate.Reading{Host: "h", Facts: estate.Facts{"k": value}, GatheredAt: now()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(f.groups) != maxValues || f.others != 100 || f.groups["v0"].Count != 2 {
+		t.Errorf("%d groups, %d others", len(f.groups), f.others)
+	}
+	c := changeFolder{folds: map[foldKey]*changeFold{}}
+	for i := range maxFolds + 10 {
+		change := estate.FactChange{Key: "k", From: json.RawMessage(fmt.Sprint(i)), To: json.RawMessage("1")}
+		for range samples + 1 {
+			if err := c.add(estate.HostChange{Host: "h", Facts: []estate.FactChange{change}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fold := c.folds[foldKey{"k", "0", "1"}]
+	if len(c.folds) != maxFolds || c.others != 10*(samples+1) || fold.Count != samples+1 || len(fold.Hosts) != samples {
+		t.Errorf("%d folds, %d others, %+v", len(c.folds), c.others, fold)
+	}
+}
+
+func TestValueOf(t *testing.T) {
+	t.Parallel()
+	facts := estate.Facts{"os.a": json.RawMessage(`"x"`), "os.b": json.RawMessage(`2`)}
+	if got, ok := valueOf(facts, "os"); got != "a=x, b=2" || !ok {
+		t.Error(got)
+	}
+	if _, ok := valueOf(estate.Facts{}, "os"); ok {
+		t.Error("a fact that is not there is known")
+	}
+}
+
+func TestInstant(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("east", 2*60*60)
+	for text, want := range map[string]string{"2026-11-26T14:10": "2026-11-26T12:10:00Z",
+		"2026-11-26":           "2026-11-25T22:00:00Z",
+		"2026-11-26T14:10:00Z": "2026-11-26T14:10:00Z"} {
+		got, err := instant(zone, text)
+		if err != nil || got.UTC().Format(time.RFC3339) != want {
+			t.Errorf("%s is %s, want %s: %v", text, got, want, err)
+		}
+	}
+	if _, err := instant(zone, "yesterday"); err == nil {
+		t.Error("yesterday is no instant")
+	}
+}
+
+func TestSliderPositions(t *testing.T) {
+	t.Parallel()
+	v := atView{Query: url.Values{"by": {"k"}}, Timeline: timeline{From: now().Add(-3 * time.Hour), To: now(),
+		Buckets: []estate.Bucket{
+			{At: now().Add(-3 * time.Hour)}, {At: now().Add(-2 * time.Hour)}, {At: now().Add(-time.Hour)}}}}
+	for got, want := range map[string]string{
+		v.chosen(2, 2, false): "/ui/estate?by=k",
+		v.chosen(0, 2, false): "/ui/estate?at=2026-11-26T12%3A10%3A00Z&by=k",
+		v.chosen(2, 0, true):  "/ui/estate?at=2026-11-26T12%3A10%3A00Z&by=k&to=2026-11-26T14%3A10%3A00Z",
+		v.chosen(0, 9, true):  "/ui/estate?at=2026-11-26T12%3A10%3A00Z&by=k&to=2026-11-26T14%3A10%3A00Z",
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if i := v.Timeline.bucket(now().Add(-2 * time.Hour)); i != 0 || v.Timeline.perDay() != 24 {
+		t.Errorf("bucket %d, %d a day", i, v.Timeline.perDay())
+	}
+}
+
+func TestDriftIsFolded(t *testing.T) {
+	t.Parallel()
+	f := func(host, title, after string) estate.Finding {
+		return estate.Finding{Host: host, Resource: "copy /etc/" + host, Tasks: []string{"a"},
+			Target:    estate.Target{ID: "t"},
+			FirstSeen: now(), Diff: json.RawMessage(`[{"after_header":"` + title + `","before":"x","after":"` + after + `"}]`)}
+	}
+	list := foldDrift([]estate.Finding{f("web1", "tmp1", "y"), f("web2", "tmp2", "y"), f("web3", "tmp3", "z")},
+		namesOf{})
+	if len(list) != 2 || len(list[0].Hosts) != 2 || list[0].Diff[0].After != "y" {
+		t.Errorf("%+v", list)
+	}
+	for _, raw := range []string{``, `null`, `"text"`, `[{"before":null}]`, `{"prepared":"p"}`, `[1]`,
+		`{"before":{"a":1}}`} {
+		for _, d := range readDiff(json.RawMessage(raw)) {
+			if d.Before == "" && d.After == "" {
+				t.Errorf("%s has an empty difference", raw)
+			}
+		}
+	}
+}
+
+func TestStatesOfTargets(t *testing.T) {
+	t.Parallel()
+	for want, row := range map[string]targetRow{"Drifting": {Findings: 1, Checked: 2}, "Not checked": {Hosts: 3},
+		"Partly checked": {Checked: 1, Hosts: 3}, "No drift found": {Checked: 3, Hosts: 3}} {
+		if got := targetState(row); got.Word != want {
+			t.Errorf("%s, want %s", got.Word, want)
+		}
+	}
+	if got := driftText(driftView{},
+		estate.DriftPage{}); got != "No dry run has checked anything, so drift is not known." {
+		t.Error(got)
+	}
+	remarks := strings.Join(driftRemarks(estate.DriftPage{Ignored: 1, Withheld: 2,
+		Coverage: []estate.HostDrift{{Unknown: 1}}, Hosts: 5}), " ")
+	for _, want := range []string{"At least 1 host has tasks that a dry run could not check.",
+		"1 resource is left out by rules",
+		"2 resources are withheld"} {
+		if !strings.Contains(remarks, want) {
+			t.Errorf("%q lacks %q", remarks, want)
+		}
+	}
+}

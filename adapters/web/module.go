@@ -1,0 +1,24 @@
+package web
+
+import (
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// Module provides the routes of the web interface in httpapi.Group. Sections provide theirs in shell.Group.
+var Module = fx.Module("web", fx.Provide(fx.Annotate(New, fx.ResultTags(httpapi.Group))))
+
+// Params are what every page needs, and the sections.
+type Params struct {
+	fx.In
+
+	Runs     runs.Reader
+	Info     system.Info
+	Clock    clock.Clock
+	Sections []shell.Section `group:"web.sections"`
+}

@@ -1,0 +1,69 @@
+package shell
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+)
+
+const preferencesPath = "/v1/auth/me/preferences"
+
+// Preferences are those of the viewer's account, by name. The interface shares the object with other clients.
+type Preferences map[string]json.RawMessage
+
+// Read decodes the preference of a name. One that is absent or has another form leaves the value as it is.
+func (p Preferences) Read(name string, into any) {
+	if raw, ok := p[name]; ok {
+		_ = json.Unmarshal(raw, into) // another client may store anything
+	}
+}
+
+// ReadPreferences reads the preferences of the viewer. They are empty for a visitor, and where the API has none.
+func (r *Request) ReadPreferences() (Preferences, error) {
+	p, _, err := r.preferences()
+	return p, err
+}
+
+func (r *Request) preferences() (p Preferences, tag string, err error) {
+	p = Preferences{}
+	if !r.Viewer.SignedIn() || r.shell == nil {
+		return p, "", nil
+	}
+	a := r.Call(httpapi.Call{Method: http.MethodGet, Path: preferencesPath})
+	if a.Status == http.StatusNotFound {
+		return p, "", nil
+	}
+	err = decode(a, &p)
+	return p, a.Header.Get("ETag"), err
+}
+
+// SavePreference stores a value under a name and keeps all others, also those that another client stores meanwhile.
+func (r *Request) SavePreference(name string, value any) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err //nolint:wrapcheck // a value of the interface
+	}
+	for again := true; ; again = false {
+		p, tag, err := r.preferences()
+		if err != nil {
+			return err
+		}
+		p[name] = raw
+		body, err := json.Marshal(p)
+		if err != nil {
+			return err //nolint:wrapcheck // read from JSON
+		}
+		c := httpapi.Call{Method: http.MethodPut, Path: preferencesPath, Header: http.Header{}, Body: body}
+		if tag != "" {
+			c.Header.Set("If-Match", tag)
+		}
+		var kept Preferences
+		err = decode(r.Call(c), &kept)
+		var refused *httpapi.Problem
+		if !again || !errors.As(err, &refused) || refused.Status != http.StatusPreconditionFailed {
+			return err
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package trust
+
+import (
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// Module provides the section in shell.Group.
+var Module = fx.Module("web.trust", fx.Provide(fx.Annotate(New, fx.ResultTags(shell.Group))))
+
+// Params are the driving ports that the pages read.
+type Params struct {
+	fx.In
+
+	Trail audit.Trail
+}
