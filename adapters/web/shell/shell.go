@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/clock"
@@ -103,6 +104,9 @@ func (s *Shell) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func (s *Shell) serve(w http.ResponseWriter, req *http.Request, need identity.Need, h Handler) {
 	known, err := s.enter(req, need)
+	if err == nil {
+		err = plain(req.URL)
+	}
 	r := &Request{Request: known, Writer: w, Now: s.clock.Now(), shell: s}
 	r.Viewer = s.viewer(r)
 	f := &frame{request: r, form: formOf(known.Context())}
@@ -123,6 +127,15 @@ func (s *Shell) serve(w http.ResponseWriter, req *http.Request, need identity.Ne
 	if p != nil {
 		s.write(r, p)
 	}
+}
+
+// plain refuses a NUL or invalid UTF-8 in the path or the query, which no database accepts.
+func plain(u *url.URL) error {
+	query, err := url.QueryUnescape(u.RawQuery)
+	if err != nil || !utf8.ValidString(u.Path+query) || strings.ContainsRune(u.Path+query, 0) {
+		return fault.BadField("query", "holds a NUL character or is not UTF-8")
+	}
+	return nil
 }
 
 // enter returns the request with its caller. A page without a need shows who signed in, and is shown without them too.

@@ -178,3 +178,18 @@ func TestTimesInTheZoneOfTheViewer(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestAddressesArePlainText(t *testing.T) {
+	t.Parallel()
+	for address, ok := range map[string]bool{
+		"/ui/runs?q=caf%C3%A9+x": true, "/ui/runs": true, "/ui/runs?q=%00": false, "/ui/runs?q=%ff": false, "/ui/%00": false,
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := plain(u); (err == nil) != ok {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
