@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// These tests wait for pauses between tries, and may do so together.
-	if err := flag.Set("test.parallel", "16"); err != nil {
+	if err := flag.Set("test.parallel", "10"); err != nil {
 		panic(err)
 	}
 	os.Exit(harness.Main(m))
