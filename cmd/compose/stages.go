@@ -203,9 +203,12 @@ func serveLast(life fx.Lifecycle, s *Settings, front *httpserver.Server, h http.
 				return err
 			}
 			front.Serve(h, fail)
+			if err := f.announce(secret); err != nil {
+				return err
+			}
 			s.Log.InfoContext(ctx, "ready", "address", front.Scheme()+"://"+front.Addr().String(), "open", s.Open,
 				"start_ms", started.Elapsed().Milliseconds())
-			return f.announce(secret)
+			return nil
 		},
 		OnStop: func(context.Context) error { return front.Close() },
 	})

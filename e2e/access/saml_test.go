@@ -18,7 +18,7 @@ import (
 // form, and then with a cookie.
 func TestSAMLBrowser(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		f := federate(t, newIDP(t, persistentNames{}), harness.Options{DB: dbURL})
 		f.setUser(t, "ada", "strangers", "engineers")
 		b := f.browser(t, "ada")
@@ -154,7 +154,7 @@ func TestSAMLNoRole(t *testing.T) {
 // TestSAMLNames keeps an account apart from a provider's user with the same name until an operator links the two.
 func TestSAMLNames(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		f := federate(t, newIDP(t, persistentNames{}), harness.Options{DB: dbURL})
 		id := made(t, f.Client, "/v1/users",
 			harness.Body{"username": "ada", "role": "viewer", "password": password, "email": subject("ada")})
@@ -203,7 +203,7 @@ const (
 // Keeps T29.
 func TestSAMLReplay(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		f := federate(t, newIDP(t, persistentNames{}), harness.Options{DB: dbURL})
 		f.setUser(t, "ada", "engineers")
 		b := f.browser(t, "ada")

@@ -116,7 +116,7 @@ func read(t *testing.T, path string) string {
 func TestAnAuthorityVouches(t *testing.T) {
 	t.Parallel()
 	tsa := harness.NewAuthority(t)
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		run := w.Await(w.Submit(script("true")).ID).ID
 		url := tsa.URL + "/tsr?account=c4nary"
@@ -233,7 +233,7 @@ func TestOutsidersThatFail(t *testing.T) {
 // witness's size, and after the witness saw a larger log.
 func TestAWitnessCosigns(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		who := newWitness(t, w.Server)
 		flags := []string{"--witness", who.url, "--witness-key", who.vkey}

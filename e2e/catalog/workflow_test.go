@@ -39,7 +39,7 @@ spec:
 // caller who may not use the template of a step is refused, and the refusal names the step.
 func TestWorkflowFromAFile(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL})
 		file := filepath.Join(t.TempDir(), "flow.yaml")
 		apply := func(version string) {

@@ -76,7 +76,7 @@ func (w *fixture) command(t *testing.T, args ...string) string {
 // subscriber and deleted, and that other subscribers are not affected.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, db string) {
+	harness.AnyEngine(t, func(t *testing.T, db string) {
 		w := start(t, db)
 		w.failing(t, true)
 		run := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true"}).ID)
@@ -176,7 +176,7 @@ func (w *fixture) deleted(t *testing.T) {
 // TestKilledBeforeTheDeadLetter kills a server between a failure and its dead letter. Neither is lost.
 func TestKilledBeforeTheDeadLetter(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, db string) {
+	harness.AnyEngine(t, func(t *testing.T, db string) {
 		w := start(t, db)
 		w.failing(t, true)
 		run := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true"}).ID)

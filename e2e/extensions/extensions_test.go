@@ -105,7 +105,7 @@ func (w *fixture) deliveries(t *testing.T, id string) (out []delivery) {
 // is tried three times, and that neither affects the run.
 func TestNotifiers(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, db string) {
+	harness.AnyEngine(t, func(t *testing.T, db string) {
 		w := start(t, db)
 		want := map[string]string{}
 		good := w.Await(w.Submit(harness.Body{"tool": "greet", "command": "world",
@@ -213,7 +213,7 @@ func (w *fixture) coins(t *testing.T) int {
 // TestMinters checks that a minted secret is valid as long as its run executes, also if the server dies meanwhile.
 func TestMinters(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, db string) {
+	harness.AnyEngine(t, func(t *testing.T, db string) {
 		w := start(t, db)
 		id := w.credential(t, "minted", harness.Body{"source": harness.Body{"engine": "mint",
 			"config": harness.Body{"account": "app"}}})

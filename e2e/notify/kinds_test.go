@@ -25,7 +25,7 @@ func each(base string) map[string]obj {
 // TestEveryKind sends one notification of each kind, and none of the kinds without an account.
 func TestEveryKind(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		in, post := newSink(t, nil), newPostOffice(t)
 		w := newFixture(t, harness.Options{DB: dbURL, Env: []string{"WRIT_SMTP_PASSWORD=m4il-password"}, Flags: []string{
 			"--smtp-addr", post.addr, "--smtp-from", "Writ <writ@example.com>", "--smtp-username", "mailer",
@@ -135,7 +135,7 @@ func (w *fixture) mailed(t *testing.T, post *postOffice, id string) {
 // hang, and is stopped before it delivers the incident, so that this test sends nothing to the real service.
 func TestIncidents(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, hangs)
 		w := newFixture(t, harness.Options{DB: dbURL})
 		incident, strict := obj{"kind": "pagerduty", "key": "r0uting"}, failing(obj{"kind": "pagerduty", "key": "r0uting-2"})

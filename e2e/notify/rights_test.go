@@ -11,7 +11,7 @@ import (
 // TestWhoReadsIt checks that the same callers may read a run and its notifications.
 func TestWhoReadsIt(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := newBareFixture(t, harness.Options{DB: dbURL})
 		reader, readerToken := w.somebody("reader", "viewer")
 		_, other := w.somebody("other", "viewer")
@@ -57,7 +57,7 @@ func TestWhoReadsIt(t *testing.T) {
 // TestPages reads a long list in parts.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := newBareFixture(t, harness.Options{DB: dbURL})
 		var targets []obj
 		for i := range 23 {

@@ -18,7 +18,7 @@ const key = "k3y-of-the-receiver"
 // the API.
 func TestAWebhookCarriesTheRecord(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, nil)
 		w := newFixture(t, harness.Options{DB: dbURL})
 		submit := func(name, command string, more obj) string {
@@ -119,7 +119,7 @@ func (w *fixture) compare(t *testing.T, in *sink, name, id string) {
 // TestOneLetterForAFamily runs a pipeline and a split, whose children cause no notifications.
 func TestOneLetterForAFamily(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, nil)
 		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--notify-webhook", in.URL + "/server"}})
 		playbook, hosts := filepath.Join(w.Dir, "p.yml"), filepath.Join(w.Dir, "hosts")

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // Keeps T35.
 func TestGovernedRuns(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, url string) {
+	harness.AnyEngine(t, func(t *testing.T, url string) {
 		w := newFixture(t, url)
 		w.scheduled() // fires while the other parts run
 		for _, part := range []struct {
@@ -52,7 +52,7 @@ func TestGovernedRuns(t *testing.T) {
 // TestTimeForApproval checks that a server rejects a run that nobody approves in time, and says so.
 func TestTimeForApproval(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, url string) {
+	harness.AnyEngine(t, func(t *testing.T, url string) {
 		s := harness.Start(t, harness.Options{DB: url, Flags: []string{"--approval-ttl", "1s"}})
 		id := s.Submit(harness.Body{"tool": "bash", "command": "true", "require_approval": true}).ID
 		r := s.Await(id)

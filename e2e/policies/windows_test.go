@@ -47,7 +47,7 @@ func (w *fixture) closedForever(label string) string {
 // server that is killed meanwhile.
 func TestWindows(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, url string) {
+	harness.AnyEngine(t, func(t *testing.T, url string) {
 		w := newFixture(t, url)
 		w.closedWindows()
 		w.deniedPaths()

@@ -27,7 +27,7 @@ func (w *fixture) source(inventory, script string) string {
 // Keeps T43.
 func TestSourcesOfWorkers(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, dbURL, "--source-queue", "sources", "--worker-queue", "*")
 		inv := w.made("/v1/inventories", harness.Body{"name": "all", "format": "ini", "content": "old\n"})
 		note := harness.SharedFile(t)

@@ -21,7 +21,7 @@ while :; do sleep 1; done`
 // TestCancelKillsTheTree cancels a run whose processes ignore TERM and left its process group.
 func TestCancelKillsTheTree(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--kill-grace", "1s"}})
 		r := s.Submit(harness.Body{"tool": "bash", "command": stubborn})
 		var tree []int
@@ -64,7 +64,7 @@ func TestTimeout(t *testing.T) {
 // TestHold holds runs, checks that they do not start, and approves and rejects them.
 func TestHold(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
 		mark := filepath.Join(harness.Shared(t), "ran")
 		body := harness.Body{"tool": "bash", "command": "touch " + mark, "require_approval": true}
@@ -151,7 +151,7 @@ func TestHoldsOfATemplate(t *testing.T) {
 // TestIdempotency sends one request many times concurrently: one run exists.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
 		body := harness.Body{"tool": "bash", "command": "echo once"}
 		type result struct {
@@ -192,7 +192,7 @@ func TestIdempotency(t *testing.T) {
 // TestPipeline runs steps as a graph with outputs, a failure, skipped dependents and a continued one.
 func TestPipeline(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
 		step := func(name, command string, more ...harness.Body) harness.Body {
 			b := harness.Body{"name": name, "tool": "bash", "command": command}

@@ -16,7 +16,7 @@ import (
 // TestStream follows a run with much output by many concurrent readers. Some start late or reconnect.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
 		r := s.Submit(harness.Body{"tool": "bash", "command": "for i in $(seq 1 300); do echo line $i; sleep 0.005; done"})
 		var want strings.Builder
@@ -56,7 +56,7 @@ func TestStream(t *testing.T) {
 // Keeps T23.
 func TestTickets(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
 		r := s.Await(s.Submit(harness.Body{"tool": "bash", "command": "echo hi"}).ID)
 		other := s.Submit(harness.Body{"tool": "bash", "command": "echo hi"})

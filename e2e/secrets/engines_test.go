@@ -128,7 +128,7 @@ func TestARefusedSecretFailsTheRun(t *testing.T) {
 // it is cancelled, and after a crash of the server by the next one.
 func TestMintedSecretsEndWithTheirRuns(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		v := newVault(t)
 		w := newFixture(t, harness.Options{DB: dbURL})
 		stop := filepath.Join(harness.Shared(t), "stop")

@@ -18,7 +18,7 @@ func parked(credentials ...string) obj {
 // TestTogether uses credentials together that are compatible, and such that are not.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL})
 		pass := func() obj { return obj{"password": fresh(8)} }
 		vault := func(id string) string { return w.credential("vault_password", pass(), obj{"vault_id": id}) }
@@ -91,7 +91,7 @@ func TestTogether(t *testing.T) {
 // Keeps T22.
 func TestALostKey(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--queue", "default", "--queue", "later"}})
 		value := fresh(16)
 		id := w.credential("token", obj{"token": value}, nil)
@@ -143,7 +143,7 @@ func TestALostKey(t *testing.T) {
 // Keeps T52.
 func TestWhoMayUse(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL})
 		id := w.credential("token", obj{"token": fresh(12)}, nil)
 		inv := w.inventory("hosts", "h\n", id)
@@ -204,7 +204,7 @@ func TestWhoMayUse(t *testing.T) {
 // TestWhatIsInUseStays deletes credentials that are referenced.
 func TestWhatIsInUseStays(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--local-projects", t.TempDir()}})
 		inv := w.inventory("plain", "h\n")
 		run := func(ids []string) obj {
@@ -289,7 +289,7 @@ func TestWhatChangedMeanwhile(t *testing.T) {
 // TestATypeInUse changes a type that has a credential.
 func TestATypeInUse(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		w := newFixture(t, harness.Options{DB: dbURL})
 		fields := func(more ...obj) []obj {
 			return append([]obj{{"name": "a", "type": "text", "secret": true, "required": true}, {"name": "b", "type": "text"}},

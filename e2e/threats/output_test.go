@@ -76,7 +76,7 @@ func TestPrintedEventsAndControlBytes(t *testing.T) {
 // Keeps F22.
 func TestHugeLine(t *testing.T) {
 	t.Parallel()
-	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--log-cap", "1048576"}})
 		s.Await(s.Submit(script("echo warm")).ID)
 		before := peak(t, s.PID)

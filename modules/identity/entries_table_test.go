@@ -163,6 +163,11 @@ func signIns() []change {
 			_, err := b.SignIn.Login(s.out, "a password, typed too early", secret)
 			return audit.Entry{Outcome: audit.Denied, Detail: refused("password")}, "", err
 		}, audit.AuthLogin, identity.BadLogin.Is},
+		{"LocalSignIn.SignInLocally", "by a link", func(b *bundle, s *scene) (audit.Entry, string, error) {
+			made, err := b.Local.SignInLocally(s.out, s.ann.Username)
+			return audit.Entry{Object: userObject(s.ann.User), By: s.self(), Detail: map[string]any{
+				"method": "link", "token_id": made.Token.ID, "expires_at": b.instant(12 * time.Hour)}}, made.Secret, err
+		}, audit.AuthLogin, nil},
 		{"SignIn.Logout", "of a session", func(b *bundle, s *scene) (audit.Entry, string, error) {
 			return audit.Entry{Object: userObject(s.ann.User),
 					Detail: map[string]any{"token_id": s.session.Token.ID, "ended": true}}, "",

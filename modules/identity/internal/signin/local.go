@@ -15,8 +15,9 @@ type Local struct{ Sessions }
 var _ identity.LocalSignIn = (*Local)(nil)
 
 // SignInLocally opens a session of an account.
-func (l *Local) SignInLocally(ctx context.Context, username string) (made identity.Session, err error) {
-	err = l.Unit.Do(ctx, func(ctx context.Context) error {
+func (l *Local) SignInLocally(ctx context.Context, username string) (identity.Session, error) {
+	var made identity.Session
+	err := l.Unit.Do(ctx, func(ctx context.Context) error {
 		if _, err := l.Accounts.LockAdmins(ctx); err != nil {
 			return err
 		}
@@ -27,5 +28,8 @@ func (l *Local) SignInLocally(ctx context.Context, username string) (made identi
 		made, err = l.newSession(ctx, u, map[string]any{"method": byLink})
 		return err
 	})
-	return made, err
+	if err != nil {
+		return identity.Session{}, err
+	}
+	return made, nil
 }
