@@ -20,6 +20,7 @@ func TestStreamResumes(t *testing.T) {
 	p := w.ready(browser.Start(t), g.id)
 	p.Allow("502")
 	p.Allow("ERR_")
+	p.Allow("Failed to fetch")
 	follows(p, true)
 	g.print(numbered(501, 500))
 	p.Wait("1,000 lines are there", hasLines(1000))

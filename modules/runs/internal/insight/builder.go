@@ -35,6 +35,7 @@ type builder struct {
 // feed records which events of one run the builder has taken.
 type feed struct {
 	seq    int64          // the last event taken
+	unseen int64          // the last event that was counted as taken and has to be looked at
 	cols   map[string]int // by task id
 	seen   map[string]int // how often a task of this name began
 	prefix string         // separates the tasks of runs that share none

@@ -2,6 +2,7 @@ package insight
 
 import (
 	"context"
+	"slices"
 
 	"github.com/writ-automation/writ/modules/runs/internal/explain"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
@@ -45,13 +46,15 @@ func (x *Insight) Observe(runID string, events []runs.Event) {
 		defer b.mu.Unlock()
 		f := b.feed(runID, "")
 		if f.seq == 0 && events[0].Seq <= firstSeqs {
-			b.skip(f, events[0].Seq-1)
+			f.unseen = events[0].Seq - 1
+			b.skip(f, f.unseen)
 		}
 		b.take(f, events)
 	}
 }
 
-// firstSeqs is how many events of state changes may precede the events that a run reports.
+// firstSeqs is how many events of state changes may precede the events that a run reports. The first question looks
+// whether they are that: this process may have begun after the run.
 const firstSeqs = 8
 
 // tellsCells reports whether the events come from a run that has tasks and hosts.
@@ -147,7 +150,12 @@ func (b *builder) dropStale(parts []part) {
 	if known == len(b.feeds) {
 		return
 	}
-	fresh, rev := newBuilder(), b.rev+1
+	b.restart(b.rev + 1)
+}
+
+// restart empties the builder, and lets it begin at a revision.
+func (b *builder) restart(rev int64) {
+	fresh := newBuilder()
 	b.feeds, b.hosts, b.names, b.tasks, b.index = fresh.feeds, fresh.hosts, fresh.names, fresh.tasks, fresh.index
 	b.cells, b.size, b.fold, b.past = fresh.cells, 0, fresh.fold, history{lost: rev}
 	b.rev = rev
@@ -155,8 +163,31 @@ func (b *builder) dropStale(parts []part) {
 	b.order++
 }
 
+// look reads the events before the first observed ones. If the matrix needs them, it begins anew, which no follower
+// notices: this precedes the first answer.
+func (x *Insight) look(ctx context.Context, b *builder, p part) error {
+	f := b.feed(p.run, p.prefix)
+	if f.unseen == 0 {
+		return nil
+	}
+	first, err := x.events.Events(ctx, p.run, 0, int(f.unseen))
+	if err != nil {
+		return err
+	}
+	if n := slices.IndexFunc(first, func(e runs.Event) bool { return e.Seq > f.unseen }); n >= 0 {
+		first = first[:n]
+	}
+	if f.unseen = 0; tellsCells(first) {
+		b.restart(0)
+	}
+	return nil
+}
+
 // catchUp takes the stored events of a run that the builder has not taken.
 func (x *Insight) catchUp(ctx context.Context, b *builder, p part) error {
+	if err := x.look(ctx, b, p); err != nil {
+		return err
+	}
 	f := b.feed(p.run, p.prefix)
 	for f.seq < p.events {
 		page, err := x.events.Events(ctx, p.run, f.seq, pageSize)

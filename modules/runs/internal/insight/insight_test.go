@@ -158,13 +158,37 @@ func TestObserveSparesTheStore(t *testing.T) {
 	x := r.insight()
 	x.Observe("run", r.events[1:])
 	m, err := x.Matrix(t.Context(), "run", runs.MatrixQuery{})
-	if err != nil || m.Hosts != 1 || r.reads != 0 {
+	if err != nil || m.Hosts != 1 || r.reads != 1 { // of what precedes the observed ones
 		t.Errorf("%+v, %v after %d reads", m, err, r.reads)
 	}
 	x.Observe("run", []runs.Event{{Seq: 9, Type: runs.EventHostOK, Host: "z"}}) // a gap: left to the store
 	r.add(host(runs.EventHostOK, "1", "b"))
-	if m, err = x.Matrix(t.Context(), "run", runs.MatrixQuery{}); err != nil || m.Hosts != 2 || r.reads != 1 {
+	if m, err = x.Matrix(t.Context(), "run", runs.MatrixQuery{}); err != nil || m.Hosts != 2 || r.reads != 2 {
 		t.Errorf("%+v, %v after %d reads", m, err, r.reads)
+	}
+}
+
+// TestObserveAfterARestart observes a run whose first results another process observed: none is missing.
+func TestObserveAfterARestart(t *testing.T) {
+	t.Parallel()
+	r := &stored{}
+	r.add(runs.Event{Type: runs.EventStatus})
+	r.add(runs.Event{Type: runs.EventTaskStarted, TaskID: "1", Task: "task 1"})
+	r.add(host(runs.EventHostOK, "1", "a"))
+	r.add(runs.Event{Type: runs.EventTaskStarted, TaskID: "2", Task: "task 2"})
+	r.add(host(runs.EventHostOK, "2", "b"))
+	x := r.insight()
+	x.Observe("run", r.events[3:])
+	d, err := x.Delta(t.Context(), &runs.Run{ID: "run"}, 3, 0, 5)
+	if err != nil || d == nil || d.Reload || d.NamesFrom != 1 || d.TasksFrom != 1 || d.Rev != 5 {
+		t.Errorf("delta %+v, %v", d, err)
+	}
+	m, err := x.Matrix(t.Context(), "run", runs.MatrixQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, m.Names); diff != "" || len(m.Tasks) != 2 || m.Rev != 5 {
+		t.Errorf("%+v\n%s", m, diff)
 	}
 }
 
