@@ -49,7 +49,7 @@ WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/ports/proof/testdata 
 LONGEST := ./e2e/isolation ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify
 MODULES := e2e/oidc e2e/audittools e2e/registry e2e/vulncheck
 
-.PHONY: help run build shim writ-verify sbom vulncheck setup test test-long vet binaries bench bench-check performance arch lint fmt conformance e2e golden generate openapi check
+.PHONY: help run build shim writ-verify sbom vulncheck setup test test-long test-ui screenshots vet binaries bench bench-check performance arch lint fmt conformance e2e golden generate openapi check
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,8 +112,15 @@ test-long-all:
 	$(WITH_BINARIES) go test $(LOW_PRIORITY) $(RACE) -tags long -shuffle=on -timeout 40m -p $(PARALLEL) $(LONGEST) ./...
 	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) go test $(RACE) -tags long -shuffle=on ./...) || exit 1; done
 
+test-ui: setup binaries ## every page in a browser: accessibility, narrow screens (WRIT_TEST_PAGES=names of pages)
+	$(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) -tags $(TAGS),ui -count=1 -timeout 60m ./e2e/ui/look -run 'TestAccessible|TestReflow'
+
+screenshots: setup binaries ## pictures of every page at three widths in both themes, in bin/screenshots
+	$(WITH_BINARIES) WRIT_TEST_SHOTS=$(CURDIR)/bin/screenshots $(PLAIN) go test -vet=off $(FLAGS) -tags $(TAGS),ui -count=1 -timeout 60m \
+		./e2e/ui/look -run TestScreenshots
+
 vet: shim vet-darwin ## go vet for everything, the long tests included
-	$(PLAIN) go vet $(FLAGS) -tags $(TAGS),long ./...
+	$(PLAIN) go vet $(FLAGS) -tags $(TAGS),long,ui ./...
 	for m in $(MODULES); do (cd $$m && $(PLAIN) go vet $(FLAGS) ./...) || exit 1; done
 
 # The packages with a file that Linux does not compile.

@@ -65,6 +65,9 @@ func Start(t testing.TB) *Browser {
 	return &Browser{t: t, ctx: ctx}
 }
 
+// For returns the browser for a sub-test, which fails alone.
+func (b *Browser) For(t testing.TB) *Browser { return &Browser{t: t, ctx: b.ctx} }
+
 // Page is a tab with cookies of its own.
 type Page struct {
 	t      testing.TB
