@@ -76,6 +76,8 @@ func actorName(a actor.Actor) string {
 		return a.Name
 	case a.Type == actor.System:
 		return "The system"
+	case a.Type == actor.Worker: // one without a name, such as that of a server
+		return "A worker"
 	case a.Type == actor.Anonymous:
 		return "A visitor"
 	}

@@ -79,7 +79,7 @@ type page struct{ name, path string }
 func (s *site) pages() []page {
 	s.t.Helper()
 	out := []page{
-		{"overview", ""}, {"runs", "runs"}, {"runs-empty", "runs?q=name:nothing-has-this-name"}, {"approvals", "approvals"},
+		{"overview", ""}, {"runs", "runs"}, {"runs-empty", "runs?q=nothing-has-this-name"}, {"approvals", "approvals"},
 		{"launch", "launch"}, {"adhoc", "launch/adhoc"}, {"schedules", "schedules"}, {"triggers", "triggers"},
 		{"projects", "projects"}, {"fleet", "fleet"}, {"inventories", "inventories"}, {"estate", "estate"},
 		{"drift", "drift"},
