@@ -163,9 +163,9 @@ func (b *builder) restart(rev int64) {
 	b.order++
 }
 
-// look reads the events before the first observed ones. If the matrix needs them, it begins anew, which no follower
-// notices: this precedes the first answer.
-func (x *Insight) look(ctx context.Context, b *builder, p part) error {
+// readUnseen reads the events before the first observed ones. If the matrix needs them, it begins anew, which no
+// follower notices: this precedes the first answer.
+func (x *Insight) readUnseen(ctx context.Context, b *builder, p part) error {
 	f := b.feed(p.run, p.prefix)
 	if f.unseen == 0 {
 		return nil
@@ -185,7 +185,7 @@ func (x *Insight) look(ctx context.Context, b *builder, p part) error {
 
 // catchUp takes the stored events of a run that the builder has not taken.
 func (x *Insight) catchUp(ctx context.Context, b *builder, p part) error {
-	if err := x.look(ctx, b, p); err != nil {
+	if err := x.readUnseen(ctx, b, p); err != nil {
 		return err
 	}
 	f := b.feed(p.run, p.prefix)
