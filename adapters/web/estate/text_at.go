@@ -61,7 +61,10 @@ func atRemarks(ctx context.Context, s estate.AtSummary, f folder) []string {
 	out := history(ctx, s.Withheld, s)
 	if s.Count > 0 {
 		newest, oldest := shell.Duration(s.At.Sub(f.newest)), shell.Duration(s.At.Sub(f.oldest))
-		out = append(out, "The readings are "+newest+" to "+oldest+" older than the instant; nothing says that a host is "+
+		if newest != oldest {
+			newest += " to " + oldest
+		}
+		out = append(out, "The readings are "+newest+" older than the instant; nothing says that a host is "+
 			"still as it was read.")
 	}
 	if s.HasMore {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
@@ -75,8 +76,12 @@ func (h *handlers) tokens(r *shell.Request) (*shell.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, t := r.URL.Query().Get("q"), table{Caption: tabTokens, Empty: noMatch, Why: clearSearch,
+	q, t := r.URL.Query().Get("q"), table{Caption: tabTokens, Empty: "No tokens",
+		Why:   "A token lets a program act for an account. Sessions are listed here too.",
 		Heads: []string{"Token", "Owner", "Made by", "Last used", "Ends", ""}}
+	if strings.TrimSpace(q) != "" {
+		t.Empty, t.Why = noMatch, clearSearch
+	}
 	api, sessions := 0, 0
 	for i := len(list) - 1; i >= 0; i-- {
 		k := list[i]

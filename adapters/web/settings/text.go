@@ -171,7 +171,11 @@ func workersText(n int) string {
 }
 
 func profilesText(n int) string {
-	return "What " + shell.Plural(n, "executor") + " give to runs. Profiles are in the configuration of each " +
+	verb := " give"
+	if n == 1 {
+		verb = " gives"
+	}
+	return "What " + shell.Plural(n, "executor") + verb + " to runs. Profiles are in the configuration of each " +
 		"executor, and " +
 		"are not changed here."
 }

@@ -39,8 +39,13 @@ func (r *Request) once(form url.Values, a httpapi.Answer) *Page {
 // Words makes words of the name of a member: "signing_secret" is "Signing secret".
 func Words(name string) string {
 	name = strings.NewReplacer("_", " ", "-", " ").Replace(name)
-	if name == "" {
+	return capital(name)
+}
+
+// capital begins a text with a capital letter.
+func capital(text string) string {
+	if text == "" {
 		return ""
 	}
-	return strings.ToUpper(name[:1]) + name[1:]
+	return strings.ToUpper(text[:1]) + text[1:]
 }

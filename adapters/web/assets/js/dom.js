@@ -43,3 +43,4 @@ export const say = text => {
 export const typing = e => /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) || e.target.isContentEditable;
 
 export const count = n => n.toLocaleString('en');
+export const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? '' : 's'}`;

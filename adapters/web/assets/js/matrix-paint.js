@@ -1,6 +1,6 @@
 // Paints a matrix: only the cells in view, one path for each state. Severity is size and shape first, colour second.
 import { STATES, RANK, RUNNING, FAILED, UNREACHABLE, RESCUED, IGNORED, bad } from './matrix-data.js';
-import { count } from './dom.js';
+import { count, plural } from './dom.js';
 
 const PAPER = /^(surface|bg|hover|pick|raised)$/;
 
@@ -120,8 +120,8 @@ const heads = (m, v, hot) => {
   g.fillStyle = c.bg; g.fillRect(0, 0, w, headH);
   if (hot && hot.t >= 0) { g.fillStyle = c.pick; g.fillRect(Math.max(left, v.x(hot.t)), 26, cw, headH - 26); }
   g.fillStyle = c.ink3; g.font = `12px ${c.sans}`;
-  const what = m.options.sort === 'alike' ? 'patterns' : 'hosts';
-  g.fillText(fit(g, w < 560 ? `${count(m.rows.length)} ${what}` : `${count(m.rows.length)} ${what}, ${count(grid.T)} tasks`, left - 22), 16, 38);
+  const rows = plural(m.rows.length, m.options.sort === 'alike' ? 'pattern' : 'host');
+  g.fillText(fit(g, w < 560 ? rows : `${rows}, ${plural(grid.T, 'task')}`, left - 22), 16, 38);
   g.save(); g.beginPath(); g.rect(left, 0, w - left, headH); g.clip();
   for (const p of grid.groups) {
     const x = v.x(p.from), end = x + p.n * cw;
