@@ -49,7 +49,7 @@ WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/ports/proof/testdata 
 LONGEST := ./e2e/isolation ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify
 MODULES := e2e/oidc e2e/audittools e2e/registry e2e/vulncheck
 
-.PHONY: help run build shim writ-verify sbom vulncheck setup test test-long test-ui screenshots vet binaries bench bench-check performance arch lint fmt conformance e2e golden generate openapi check
+.PHONY: help run build shim writ-verify sbom vulncheck setup test test-long test-ui screenshots bench-ui vet binaries bench bench-check performance arch lint fmt conformance e2e golden generate openapi check
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,12 +112,15 @@ test-long-all:
 	$(WITH_BINARIES) go test $(LOW_PRIORITY) $(RACE) -tags long -shuffle=on -timeout 40m -p $(PARALLEL) $(LONGEST) ./...
 	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) go test $(RACE) -tags long -shuffle=on ./...) || exit 1; done
 
-test-ui: setup binaries ## every page in a browser: accessibility, narrow screens (WRIT_TEST_PAGES=names of pages)
-	$(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) -tags $(TAGS),ui -count=1 -timeout 60m ./e2e/ui/look -run 'TestAccessible|TestReflow'
+test-ui: setup binaries ## every page in a browser: accessibility, narrow screens, colours, keyboard (WRIT_TEST_PAGES=names of pages)
+	$(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) -tags $(TAGS),ui -count=1 -timeout 60m ./e2e/ui/look -skip 'TestScreenshots|TestBudgets'
 
 screenshots: setup binaries ## pictures of every page at three widths in both themes, in bin/screenshots
 	$(WITH_BINARIES) WRIT_TEST_SHOTS=$(CURDIR)/bin/screenshots $(PLAIN) go test -vet=off $(FLAGS) -tags $(TAGS),ui -count=1 -timeout 60m \
 		./e2e/ui/look -run TestScreenshots
+
+bench-ui: setup binaries ## bytes and times of pages in a browser, against their budgets
+	@$(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) -tags $(TAGS),ui -count=1 -timeout 30m -v ./e2e/ui/look -run TestBudgets
 
 vet: shim vet-darwin ## go vet for everything, the long tests included
 	$(PLAIN) go vet $(FLAGS) -tags $(TAGS),long,ui ./...

@@ -198,10 +198,12 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// TestBackgrounds keeps the backgrounds to those that TestContrast puts everything on, or that have a text of their own.
+// TestBackgrounds keeps the backgrounds to those that TestContrast puts everything on, or that have a text of their
+// own.
 func TestBackgrounds(t *testing.T) {
 	t.Parallel()
-	known := []string{"none", "var(--w)", "var(--m)", "var(--veil)", "Mark", "CanvasText", "Canvas", "inherit", "transparent"}
+	known := []string{"none", "var(--w)", "var(--m)", "var(--veil)", "Mark", "CanvasText", "Canvas", "inherit",
+		"transparent"}
 	for _, s := range surfaces() {
 		known = append(known, "var(--"+s+")")
 	}

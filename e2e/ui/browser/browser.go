@@ -198,12 +198,14 @@ func (p *Page) Size(width, height int64) {
 	})
 }
 
-// Media sets a feature of media queries, such as forced-colors.
-func (p *Page) Media(name, value string) {
+// Media sets features of media queries in place of those set before: names, such as forced-colors, each with its value.
+func (p *Page) Media(pairs ...string) {
 	p.t.Helper()
-	call(p, "media", emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: name, Value: value}},
-	})
+	var list []*emulation.MediaFeature
+	for pair := range slices.Chunk(pairs, 2) {
+		list = append(list, &emulation.MediaFeature{Name: pair[0], Value: pair[1]})
+	}
+	call(p, "media", emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: list})
 }
 
 // call sends a command of the protocol.

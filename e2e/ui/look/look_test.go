@@ -24,24 +24,28 @@ const check = `(async () => {
 
 // TestAccessible checks all pages with axe, in both themes, on a desk and on a phone.
 func TestAccessible(t *testing.T) {
-	eachPage(t, []int64{1280, 360}, func(t *testing.T, p *browser.Page, name string) {
-		browser.Eval[any](p, "void (() => {"+axe+"\n})()")
-		for _, v := range browser.Eval[[]string](p, check) {
-			t.Error(v)
-		}
-		p.Shot(name)
-	})
+	eachPage(t, []int64{1280, 360}, accessible)
+}
+
+func accessible(t *testing.T, p *browser.Page, name string) {
+	browser.Eval[any](p, "void (() => {"+axe+"\n})()")
+	for _, v := range browser.Eval[[]string](p, check) {
+		t.Error(v)
+	}
+	p.Shot(name)
 }
 
 // TestReflow opens all pages at 320 pixels, which is 400 % of 1280: nothing scrolls sideways but what is excepted.
 func TestReflow(t *testing.T) {
-	eachPage(t, []int64{320}, func(t *testing.T, p *browser.Page, _ string) {
-		if wide := browser.Eval[int64](p, "document.documentElement.scrollWidth"); wide > 320 {
-			t.Errorf("the page is %d wide: %s", wide, browser.Eval[[]string](p, `[...document.querySelectorAll('main *')]
-				.filter(e => e.getBoundingClientRect().right > 321 && !e.closest('.mx, .log, .graph, .dag'))
-				.slice(0, 5).map(e => e.outerHTML.slice(0, 160))`))
-		}
-	})
+	eachPage(t, []int64{320}, reflows)
+}
+
+func reflows(t *testing.T, p *browser.Page, _ string) {
+	if wide := browser.Eval[int64](p, "document.documentElement.scrollWidth"); wide > 320 {
+		t.Errorf("the page is %d wide: %s", wide, browser.Eval[[]string](p, `[...document.querySelectorAll('main *')]
+			.filter(e => e.getBoundingClientRect().right > 321 && !e.closest('.mx, .log, .graph, .dag'))
+			.slice(0, 5).map(e => e.outerHTML.slice(0, 160))`))
+	}
 }
 
 // TestScreenshots takes a picture of each page at three widths in both themes (WRIT_TEST_SHOTS names the folder).

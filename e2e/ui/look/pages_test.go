@@ -72,6 +72,9 @@ func (s *site) run(member, value string) string {
 	return s.list("/v1/runs?limit=1000", "runs", "id")[i]
 }
 
+// nowhere is the address of no page.
+const nowhere = "nowhere"
+
 // page is a page by name.
 type page struct{ name, path string }
 
@@ -86,7 +89,7 @@ func (s *site) pages() []page {
 		{"changes", "changes"}, {"tasks", "tasks"}, {"queues", "queues"}, {"trust", "trust"}, {"trail", "trust/trail"},
 		{"policies", "trust/policies"}, {"windows", "trust/windows"}, {"verify", "trust/verify"}, {"objects", "objects"},
 		{"help", "help"}, {"help-guide", "help/guides/policies"}, {"login", "login"}, {"welcome", "welcome"},
-		{"new-template", "objects/templates/new"}, {"not-found", "nowhere"},
+		{"new-template", "objects/templates/new"}, {"not-found", nowhere},
 	}
 	for _, name := range []string{"", "access", "credential-types", "credentials", "dead-letters", "doctor", "licence",
 		"notifications", "orgs", "profiles", "teams", "tokens", "workers"} {
@@ -118,33 +121,48 @@ func (s *site) pages() []page {
 // themes are the values of the media feature prefers-color-scheme.
 func themes() []string { return []string{"light", "dark"} }
 
-// open shows a page when it is complete: streams stay open, so that the network is no sign of it.
-func (s *site) open(b *browser.Browser, width, height int64, theme, path string) *browser.Page {
+// complete is when a page is: streams stay open, so that the network is no sign of it.
+const complete = "document.readyState === 'complete' && " +
+	"[...document.querySelectorAll('#matrix, #log')].every(e => e.dataset.ready !== undefined || e.hidden)"
+
+// open shows a page when it is complete, with features of media queries.
+func (s *site) open(b *browser.Browser, width, height int64, path string, features ...string) *browser.Page {
 	s.t.Helper()
-	p := b.Page(s.URL, "")
+	p := b.Page(s.URL, s.Token)
 	p.Size(width, height)
-	p.Media("prefers-color-scheme", theme)
-	p.Allow("404")
+	p.Media(features...)
+	if path == nowhere {
+		p.Allow("404")
+	}
 	p.Open("/ui/" + path)
-	p.Wait("the page is complete", "document.readyState === 'complete' && "+
-		"[...document.querySelectorAll('#matrix, #log')].every(e => e.dataset.ready !== undefined || e.hidden)")
+	p.Wait("the page is complete", complete)
 	return p
 }
 
-// eachPage opens each page in each theme at the widths.
+// eachPage opens each page of the demo in each theme at the widths.
 func eachPage(t *testing.T, widths []int64, look func(t *testing.T, p *browser.Page, name string)) {
 	t.Helper()
 	s := newSite(t)
+	s.each(t, s.pages(), widths, look)
+}
+
+// each opens pages in each theme at the widths.
+func (s *site) each(
+	t *testing.T, pages []page, widths []int64, look func(t *testing.T, p *browser.Page, name string), features ...string,
+) {
+	t.Helper()
 	b := browser.Start(t)
 	only := os.Getenv("WRIT_TEST_PAGES")
-	for _, one := range s.pages() {
+	for _, one := range pages {
 		if only != "" && !slices.Contains(strings.Split(only, ","), one.name) {
 			continue
 		}
 		for _, width := range widths {
 			for _, theme := range themes() {
-				t.Run(fmt.Sprintf("%s-%d-%s", one.name, width, theme), func(t *testing.T) {
-					look(t, s.open(b.For(t), width, 900, theme, one.path), fmt.Sprintf("%s-%d-%s", one.name, width, theme))
+				name := fmt.Sprintf("%s-%d-%s", one.name, width, theme)
+				t.Run(name, func(t *testing.T) {
+					with := append([]string{"prefers-color-scheme", theme}, features...)
+					look(t, s.open(b.For(t), width, 900, one.path, with...), name)
 				})
 			}
 		}

@@ -48,8 +48,22 @@ const clean = () => {
 
 for (const start of [time, sheets, keys, notices, live]) start();
 ready(document);
+// keep moves the focus from an element that went to what it was in, so that the next key goes on from there.
+let held = null;
+addEventListener('focusin', e => { held = e.target; });
+const keep = list => {
+  if (!held || held.isConnected || document.activeElement !== document.body) return;
+  const gone = list.find(c => [...c.removedNodes].some(n => n.contains(held)));
+  held = null;
+  if (!gone?.target.isConnected) return;
+  const box = gone.target === document.body ? document.getElementById('main') : gone.target;
+  if (!box.hasAttribute('tabindex')) box.tabIndex = -1;
+  box.focus({ preventScroll: true });
+};
+
 // A swap of htmx adds and removes elements anywhere; one observer sees them all.
 new MutationObserver(list => {
   clean();
+  keep(list);
   for (const change of list) for (const node of change.addedNodes) if (node.nodeType === 1) ready(node);
 }).observe(document.body, { childList: true, subtree: true });

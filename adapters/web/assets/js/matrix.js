@@ -76,6 +76,13 @@ class Matrix {
       this.goTo(host, t => t.name === task && n++ === nth);
     });
     on(document, 'keydown', e => { if (e.key === 'Escape' && !this.drawer.hidden && !$('dialog[open]')) { e.preventDefault(); this.shut(); } });
+    on(this.drawer, 'click', e => {
+      const a = e.target.closest('[data-line]'), log = $('#log .log');
+      if (!a || !log || e.ctrlKey || e.metaKey || e.shiftKey) return;
+      e.preventDefault();
+      location.hash = `L${a.dataset.line}`;
+      log.focus({ preventScroll: true });
+    });
     this.resized = new ResizeObserver(() => { this.size(); this.ask(); });
     this.resized.observe(box);
   }

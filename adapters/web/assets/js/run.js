@@ -29,18 +29,26 @@ const changed = el => {
   s.status = status;
   say($('.t p', el)?.textContent.replace(/\s+/g, ' ').trim() || status);
   document.dispatchEvent(new CustomEvent('writ:status', { detail: { id: el.dataset.run, status } }));
-  if (!('live' in el.dataset) && !$('.runpage')) ended();
+  if ($('#results.plan') && !/^pending/.test(status)) began();
+  else if (!('live' in el.dataset) && !$('.runpage')) ended();
+};
+
+// began shows the results in place of what would run. What the reader is at stays, and gets a link.
+const began = () => {
+  if (document.activeElement === document.body) location.reload(); else offer('The run has begun. Show its results');
 };
 
 // ended offers the results of the whole run in views that the server made while it ran.
-const ended = () => {
+const ended = () => offer('The run has ended. Show all of its results');
+
+const offer = text => {
   const box = $('#results');
   if (!box || $('#rended')) return;
   const a = document.createElement('a');
   a.id = 'rended';
   a.className = 'fresh';
   a.href = location.href;
-  a.textContent = 'The run has ended. Show all of its results';
+  a.textContent = text;
   box.before(a);
 };
 
