@@ -78,7 +78,7 @@ func (c *Workers) Examine(ctx context.Context) (system.Examination, error) {
 
 func lost(w execution.Worker) system.Finding {
 	return system.Finding{
-		Severity: system.Warning, Object: system.Subject{Kind: "worker", ID: w.Name, Name: w.Name},
+		Severity: system.Warning, Object: system.Subject{Kind: "worker", ID: w.Name, Name: execution.ShownName(w.Name)},
 		Problem: "the executor has not reported since " + w.SeenAt.UTC().Format(time.RFC3339),
 		Fix:     "start it again, or leave it: one that stays away is forgotten after a day", Link: "/v1/workers",
 	}

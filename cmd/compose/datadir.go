@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/ports/execution"
 	portids "github.com/writ-automation/writ/ports/ids"
 )
 
@@ -179,7 +180,8 @@ func (d *dataDir) tidy() {
 func (d *dataDir) path(name string) string { return filepath.Join(d.root, name) }
 
 // worker returns the identity under which this server executes runs. It is made once and stored, so that after a crash
-// the next process finds the runs that this one held. A name makes it readable; it stays unique.
+// the next process finds the runs that this one held. A name makes it readable; with the
+// end of the id it stays unique.
 func (d *dataDir) worker(name string) (string, error) {
 	raw, err := os.ReadFile(d.path(workerFile))
 	id := strings.TrimSpace(string(raw))
@@ -195,7 +197,7 @@ func (d *dataDir) worker(name string) (string, error) {
 		return "", fmt.Errorf("data-dir: %s: %w", workerFile, err)
 	}
 	if name != "" {
-		return name + "-" + id[len(id)-8:], nil
+		return name + execution.NameMark + id[len(id)-8:], nil
 	}
 	return id, nil
 }

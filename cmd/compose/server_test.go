@@ -14,6 +14,7 @@ import (
 
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	portexecution "github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
@@ -220,7 +221,8 @@ func TestDataDirectory(t *testing.T) {
 	}
 	id, err := d.worker("")
 	named, err2 := d.worker("edge")
-	if err != nil || err2 != nil || named != "edge-"+id[len(id)-8:] {
+	if err != nil || err2 != nil || named != "edge~"+id[len(id)-8:] ||
+		portexecution.ShownName(portexecution.RelayPrefix+named) != "edge" || portexecution.ShownName(id) != id {
 		t.Errorf("%q %q %v %v", id, named, err, err2)
 	}
 	if err := os.WriteFile(d.path(workerFile), []byte("wkr_broken"), 0o600); err != nil {

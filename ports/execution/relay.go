@@ -30,10 +30,17 @@ const (
 	// RelayPrefix begins the names of relay workers in leases and in the fleet, so that no name of a relay worker
 	// equals that of a worker with the database.
 	RelayPrefix = "relay/"
+	// NameMark stands between the name that was given to a worker and the end of its id, which tells workers of one name
+	// apart. No given name contains it.
+	NameMark = "~"
 )
 
-// ShownName returns the name of a worker as it was given: for readers, its kind tells how it reaches the runs.
-func ShownName(worker string) string { return strings.TrimPrefix(worker, RelayPrefix) }
+// ShownName returns the name of a worker as it was given, its id if none was given. For readers, its kind tells how it
+// reaches the runs.
+func ShownName(worker string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(worker, RelayPrefix), NameMark)
+	return name
+}
 
 // Leaseholder is a worker's proof that it holds a run.
 type Leaseholder struct {

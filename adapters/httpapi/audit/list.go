@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 )
 
@@ -74,6 +76,9 @@ func entryBody(l audit.Line) EntryBody {
 		Actor:   ActorBody{Type: string(l.Actor.Type), ID: l.Actor.ID, Name: l.Actor.Name, IP: l.Actor.IP},
 		Text:    l.Text, Details: l.Details, DetailsHash: l.DetailsHash,
 		PrevHash: hex.EncodeToString(l.PrevHash[:]), Hash: hex.EncodeToString(l.Hash[:]),
+	}
+	if l.Actor.Type == actor.Worker {
+		b.Actor.Name = execution.ShownName(l.Actor.Name)
 	}
 	if l.Object.Kind != "" || l.Object.ID != "" {
 		b.Object = &ObjectBody{Kind: l.Object.Kind, ID: l.Object.ID}

@@ -1,11 +1,13 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -113,7 +115,10 @@ func verifyCommand(id string) string {
 }
 
 func actorText(l audit.Line) string {
-	if l.Actor.Name == "" && l.Actor.ID == "" {
+	switch {
+	case l.Actor.Type == actor.Worker:
+		return cmp.Or(shownWorker(cmp.Or(l.Actor.Name, l.Actor.ID)), "a worker")
+	case l.Actor.Name == "" && l.Actor.ID == "":
 		return "erased, or the system"
 	}
 	return l.Actor.Shown()

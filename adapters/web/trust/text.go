@@ -6,6 +6,7 @@ import (
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
 )
 
 const (
@@ -72,6 +73,8 @@ func anchoredSentence(v *verdict) string {
 // actorName returns who acted, for the beginning of a sentence.
 func actorName(a actor.Actor) string {
 	switch {
+	case a.Type == actor.Worker && a.Name != "":
+		return execution.ShownName(a.Name)
 	case a.Name != "":
 		return a.Name
 	case a.Type == actor.System:

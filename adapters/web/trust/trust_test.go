@@ -31,6 +31,8 @@ func TestLinesEscapeAndNameErasures(t *testing.T) {
 			Object: audit.Object{Kind: "run", ID: "run_01k0a8bq3vtx5zk9w2m4n6p8rs"}, Text: hostile,
 			Details: json.RawMessage(`{"reason":"</pre><script>"}`)},
 		{Seq: 2, At: now, Action: audit.UserCreate, Outcome: audit.Denied, Actor: actor.Actor{Type: actor.User, ID: "usr_x"}},
+		{Seq: 3, At: now, Action: audit.RunStart, Actor: actor.Actor{Type: actor.Worker, ID: "wkr_x"}},
+		{Seq: 4, At: now, Action: audit.RunStart, Actor: actor.Actor{Type: actor.Worker, Name: "relay/edge~0a1b2c3d"}},
 	} {
 		if err := line(l).Render(ctx, &b); err != nil {
 			t.Fatal(err)
@@ -38,7 +40,7 @@ func TestLinesEscapeAndNameErasures(t *testing.T) {
 	}
 	page := b.String()
 	for _, want := range []string{"48,211", "released", "/ui/runs/run_01k0a8bq3vtx5zk9w2m4n6p8rs", ">run n6p8rs<",
-		erasedText, deniedText, "created"} {
+		erasedText, deniedText, "created", "<b>A worker</b>", "<b>edge</b>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing in %s", want, page)
 		}

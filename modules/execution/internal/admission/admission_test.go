@@ -263,6 +263,7 @@ func TestNamesAndQueues(t *testing.T) {
 			{other, "edge", nil, execution.WorkerNameDenied},
 			{"", "wkr_1", nil, none}, {"", "wkr_1", []string{"default", "lab", "dmz"}, none}, {"", "edge-1", nil, none},
 			{"", "wkr_1", []string{"named"}, none}, {"", "wkr_1", []string{"lab", "secret"}, execution.QueueDenied},
+			{"", "far~0a1b2c3d", nil, none}, {edge, "edge~0a1b2c3d", []string{"dmz"}, execution.WorkerNameDenied},
 			{"", "edge", nil, execution.WorkerNameDenied}, {"", "other", nil, execution.WorkerNameDenied},
 		} {
 			err := f.MayClaim(f.as(c.who), c.name, c.queues)
@@ -274,6 +275,13 @@ func TestNamesAndQueues(t *testing.T) {
 			if taken := c.want == execution.WorkerNameDenied; taken != runs.LeaseLost.Is(err) || !taken && err != nil {
 				t.Errorf("%.15s reports as %q: %v", c.who.Reveal(), c.name, err)
 			}
+		}
+		// Nobody is shown by the name of a token, and what runs when it is made is not lost.
+		if err := f.MayClaim(f.as(""), "edge~0a1b2c3d", nil); !execution.WorkerNameDenied.Is(err) {
+			t.Errorf("shown as another: %v", err)
+		}
+		if err := f.MayReport(f.as(""), runs.Lease{Worker: "relay/edge~0a1b2c3d"}); err != nil {
+			t.Errorf("the run of another: %v", err)
 		}
 		if err := f.MayClaim(t.Context(), "edge", nil); !execution.BadWorkerToken.Is(err) {
 			t.Errorf("nobody: %v", err)

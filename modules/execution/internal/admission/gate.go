@@ -20,7 +20,9 @@ import (
 // The forms of names.
 var (
 	WorkerName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	QueueName  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
+	// PeerName is that of a worker that calls: a name that was given has a mark and the end of an id behind it.
+	PeerName  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}(~[0-9a-z]{1,26})?$`)
+	QueueName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
 )
 
 // EveryQueue opens all queues to the shared token.
@@ -78,6 +80,9 @@ func (g *Gate) MayClaim(ctx context.Context, name string, queues []string) error
 	p, ok := execution.PeerOf(ctx)
 	if !ok {
 		return badToken()
+	}
+	if p.TokenID == "" { // readers see this name alone
+		name = execution.ShownName(name)
 	}
 	if err := g.mayBe(ctx, p, name); err != nil {
 		return err

@@ -42,7 +42,7 @@ func plainIsolation(i runs.Isolation) bool {
 func CheckClaim(c *execution.RelayClaim) error {
 	w := &c.Worker
 	switch {
-	case !admission.WorkerName.MatchString(w.Name):
+	case !admission.PeerName.MatchString(w.Name):
 		return fault.BadField("worker.name",
 			"expected up to 128 letters, digits, dots, _ and -, the first a letter or a digit")
 	case w.Executors < 0 || w.Executors > maxExecutors:

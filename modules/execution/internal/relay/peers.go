@@ -175,7 +175,7 @@ func (r *Relay) bestEffort(ctx context.Context, what, worker string, do func(ctx
 	bound, cancel := context.WithTimeout(ctx, sideTime)
 	defer cancel()
 	if err := do(bound); err != nil && ctx.Err() == nil {
-		r.Log.WarnContext(ctx, what, "worker", worker, "error", err)
+		r.Log.WarnContext(ctx, what, "worker", execution.ShownName(worker), "error", err)
 	}
 }
 
@@ -206,7 +206,7 @@ func (r *Relay) checkHeads(ctx context.Context, worker string, notes []string) b
 // recordHeads records checked heads, and reports whether that succeeded. A foreign head stays foreign.
 func (r *Relay) recordHeads(ctx context.Context, worker string, notes []string, err error) bool {
 	if err != nil {
-		r.Log.WarnContext(ctx, "hold the heads that a worker keeps against the chain", "worker", worker, "error", err)
+		r.Log.WarnContext(ctx, "hold the heads that a worker keeps against the chain", "worker", execution.ShownName(worker), "error", err)
 	}
 	if err != nil && !fault.Is(err, fault.Invalid) {
 		return false

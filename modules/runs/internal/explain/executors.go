@@ -59,8 +59,8 @@ func (x *Explainer) pending(ctx context.Context, r *runs.Run) ([]runs.Reason, er
 	case s.executors == 0:
 		out.Code, out.Text = "no_executor", fmt.Sprintf("no executor serves the queue %q", queue)
 		if s.lost.Name != "" {
-			out.Text += fmt.Sprintf("; %s did, and has not reported since %s", s.lost.Name,
-				s.lost.SeenAt.UTC().Format(time.RFC3339))
+			out.Text += fmt.Sprintf("; %s did, and has not reported since %s",
+				execution.ShownName(s.lost.Name), s.lost.SeenAt.UTC().Format(time.RFC3339))
 		}
 		out.Next = "start a worker that serves the queue"
 	case s.running >= s.executors:

@@ -6,15 +6,17 @@ import (
 	"strings"
 
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
 // running explains a run that an executor holds.
 func running(r *runs.Run) []runs.Reason {
-	out := []runs.Reason{{Code: "executing", Text: "an executor works on the run", Object: r.Worker, Since: r.StartedAt,
+	worker := execution.ShownName(r.Worker)
+	out := []runs.Reason{{Code: "executing", Text: "an executor works on the run", Object: worker, Since: r.StartedAt,
 		Next: "its process ends"}}
 	if !r.Begun {
-		out[0] = runs.Reason{Code: "claimed", Text: "an executor has taken the run and prepares it", Object: r.Worker,
+		out[0] = runs.Reason{Code: "claimed", Text: "an executor has taken the run and prepares it", Object: worker,
 			Since: r.QueuedAt, Next: "the executor starts it"}
 	}
 	if r.CancelRequested {
@@ -25,8 +27,8 @@ func running(r *runs.Run) []runs.Reason {
 
 // canceling explains a run that was asked to end.
 func canceling(r *runs.Run) runs.Reason {
-	out := runs.Reason{Code: "cancel_requested", Text: "the cancellation of the run was requested", Object: r.Worker,
-		Since: r.StartedAt, Next: "the executor ends its processes"}
+	out := runs.Reason{Code: "cancel_requested", Text: "the cancellation of the run was requested",
+		Object: execution.ShownName(r.Worker), Since: r.StartedAt, Next: "the executor ends its processes"}
 	if r.Worker == "" {
 		out.Object, out.Next = r.ID, "those of its runs that have started end"
 	}
@@ -54,7 +56,7 @@ func ended(r *runs.Run) runs.Reason {
 			out.Text += ": " + r.Error
 		}
 		if r.Worker != "" {
-			out.Object = r.Worker
+			out.Object = execution.ShownName(r.Worker)
 		}
 		out.Next = "somebody looks at what it has done and runs it again; nothing repeats it by itself"
 	case out.Text != "":

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -27,7 +28,7 @@ func settings(r *runs.Run, now time.Time) Run {
 		DurationMS: max(r.Duration(now), 0).Milliseconds(),
 		ExitCode:   r.ExitCode, Error: r.Error, Warnings: append([]runs.Warning{}, r.Warnings...),
 		Source: r.Origin.Source, SourceID: r.Origin.SourceID, ParentID: r.ParentID, StepName: r.StepName, Attempt: r.Attempt,
-		RetryOf: r.Origin.RetryOf, RerunOf: r.Origin.RerunOf, Worker: r.Worker, ToolVersion: r.ToolVersion,
+		RetryOf: r.Origin.RetryOf, RerunOf: r.Origin.RerunOf, Worker: execution.ShownName(r.Worker), ToolVersion: r.ToolVersion,
 		IsolationProfile: s.IsolationProfile, Isolation: r.Isolation,
 		Hosts: r.Hosts, HostsTouched: r.HostsTouched, EventCount: r.EventCount, LogBytes: r.LogBytes,
 		LogOmitted: r.LogOmitted, HostKeys: r.AcceptedHostKeys,
@@ -43,7 +44,12 @@ func names[V any](vars map[string]V) map[string]string {
 	return out
 }
 
-func who(a actor.Actor) Who { return Who{Type: string(a.Type), ID: a.ID, Name: a.Name} }
+func who(a actor.Actor) Who {
+	if a.Type == actor.Worker {
+		a.Name = execution.ShownName(a.Name)
+	}
+	return Who{Type: string(a.Type), ID: a.ID, Name: a.Name}
+}
 
 // parts lists the children of a run.
 func (e *Evidence) parts(ctx context.Context, r *runs.Run, d *Document) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -120,6 +121,9 @@ func (b *ledger) put(at time.Time) *row {
 
 // actorName returns the display name of an actor.
 func actorName(a actor.Actor) string {
+	if a.Type == actor.Worker {
+		a.Name = execution.ShownName(a.Name)
+	}
 	if a.Name != "" && a.ID != "" {
 		return a.Name + " (" + a.ID + ")"
 	}
