@@ -37,7 +37,8 @@ type watcher interface {
 	log(text string) error
 	// lost is called once when the connection breaks, and with nil when it is restored.
 	lost(err error)
-	// waits is called with why a run waits or is held, when it has done so for a moment, and then with what is new.
+	// waits is called with why a run waits or is held, when it has done so for a moment, and then with what is new. Of a
+	// split that runs it is called with why its shards wait.
 	waits(reasons []runs.Reason)
 }
 
@@ -110,7 +111,8 @@ func (f *follower) tell(call func()) {
 func (f *follower) explain(ctx context.Context) {
 	var printed []runs.Reason
 	for pause := firstReason; background.Wait(ctx, pause); {
-		if !f.waiting() {
+		waits, shards := f.waiting()
+		if !waits {
 			printed, pause = nil, firstReason
 			continue
 		}
@@ -122,20 +124,33 @@ func (f *follower) explain(ctx context.Context) {
 			continue
 		}
 		fresh := slices.DeleteFunc(slices.Clone(why.Reasons), func(r runs.Reason) bool {
-			return slices.ContainsFunc(printed, func(t runs.Reason) bool { return t.Text == r.Text && t.Next == r.Next })
+			return shards && r.Code == "waiting_for_children" ||
+				slices.ContainsFunc(printed, func(t runs.Reason) bool { return sameReason(r, t, shards) })
 		})
-		if printed = why.Reasons; len(fresh) > 0 && f.waiting() {
+		printed = why.Reasons
+		if waits, _ = f.waiting(); len(fresh) > 0 && waits {
 			pause = firstReason
 			f.tell(func() { f.to.waits(fresh) })
 		}
 	}
 }
 
-// waiting reports whether the run waits or is held, as far as it is known.
-func (f *follower) waiting() bool {
+// sameReason reports whether a reason says nothing new. The numbers in the reasons of shards change with each shard that
+// begins.
+func sameReason(r, t runs.Reason, shards bool) bool {
+	if shards {
+		return r.Code == t.Code && r.Object == t.Object
+	}
+	return r.Text == t.Text && r.Next == t.Next
+}
+
+// waiting reports whether the run waits or is held, as far as it is known, or is a split that runs, whose shards may
+// wait.
+func (f *follower) waiting() (waits, shards bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.last.Status == string(runs.Pending) || f.last.held()
+	shards = f.last.Status == string(runs.Running) && f.last.Kind == string(runs.Split)
+	return shards || f.last.Status == string(runs.Pending) || f.last.held(), shards
 }
 
 // retryable reports whether trying again may help.

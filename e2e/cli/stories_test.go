@@ -77,6 +77,38 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestShardsThatWait follows a split whose second shard waits for the one executor: it says so once, while the first
+// shard runs.
+func TestShardsThatWait(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "1"}})
+	u := userOf(t, s)
+	dir := harness.Shared(t)
+	for name, text := range map[string]string{
+		"hosts": "h1 ansible_connection=local\nh2 ansible_connection=local\n",
+		"play.yml": "- hosts: all\n  gather_facts: false\n  tasks:\n    - raw: until test -e " + filepath.Join(dir, "gate") +
+			"; do sleep 0.05; done\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := u.start("run", "--playbook", filepath.Join(dir, "play.yml"), "--inventory", filepath.Join(dir, "hosts"),
+		"--shards", "2", "--follow")
+	p.shows(p.out, `all 1 executors that serve the queue "default" are busy`)
+	id := firstSplit(t, s)
+	if _, out, errs := u.do("runs", id); !strings.Contains(out, "are busy") || !strings.Contains(out, "2 shards have not") {
+		t.Errorf("the split does not say why it runs: %s%s", out, errs)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "gate"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.end(); code != 0 || strings.Count(p.out.String(), "are busy") != 1 ||
+		strings.Contains(p.out.String(), "have not ended") {
+		t.Errorf("exit %d, %s%s", code, p.out, p.err)
+	}
+}
+
 func firstSplit(t *testing.T, s *harness.Server) string {
 	t.Helper()
 	rows, _ := s.Runs("limit=10")
