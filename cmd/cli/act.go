@@ -80,7 +80,7 @@ func actionCommand(w environment, verb, short string, withReason bool) *cobra.Co
 	if verb == "approve" {
 		c.Flags().BoolVar(&f.override, "override-windows", false, "let the run start whatever windows say")
 	}
-	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+	return ofRuns(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		if len(a) > 1 && f.match != "" {
 			return usagef("--match is the digest of one run: name one")
 		}

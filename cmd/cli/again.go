@@ -55,7 +55,7 @@ func againCommand(w environment, verb, path, short, long string) *cobra.Command 
 		Example: "  writ " + verb + " latest -f",
 	}
 	f.register(c)
-	return clientCommand(w, c, func(ctx context.Context, cl *client, a []string, out printer) error {
+	return ofRuns(w, c, func(ctx context.Context, cl *client, a []string, out printer) error {
 		f.unlessSet(c, out)
 		id, err := cl.runID(ctx, a[0])
 		if err != nil {

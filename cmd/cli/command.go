@@ -52,6 +52,21 @@ func clientCommand(
 	})
 }
 
+// ofRuns is clientCommand for a command whose arguments are runs, and completes them.
+func ofRuns(
+	w environment, c *cobra.Command, run func(context.Context, *client, []string, printer) error,
+) *cobra.Command {
+	w.conn = &connection{}
+	c.ValidArgsFunction = completeRuns(w)
+	return clientCommand(w, c, run)
+}
+
+// completeRuns completes the ids of runs for a command that connects by w.conn.
+func completeRuns(w environment) cobra.CompletionFunc {
+	n, _ := findNoun("run")
+	return n.completion(w)
+}
+
 // trailCommand completes a command that works on the trail of a database.
 func trailCommand(
 	w environment, c *cobra.Command, run func(context.Context, *compose.Trail, []string, printer) error,

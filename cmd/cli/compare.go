@@ -46,7 +46,7 @@ func compareCommand(w environment) *cobra.Command {
 			"differ. WITH is an id, or prev, the default: the run before of the same source.\n" + latestHelp,
 		Example: "  writ compare latest\n  writ compare latest prev -o wide",
 	}
-	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+	return ofRuns(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		id, err := c.runID(ctx, a[0])
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func failuresCommand(w environment) *cobra.Command {
 		Long: "Shows the failures of a run, alike messages together with their hosts. Failures that the play ignored are\n" +
 			"shown with -o wide.\n" + latestHelp, Example: "  writ failures latest",
 	}
-	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+	return ofRuns(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		id, err := c.runID(ctx, a[0])
 		if err != nil {
 			return err

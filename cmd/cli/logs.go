@@ -29,7 +29,7 @@ const logsExample = `  writ logs latest -f
   writ logs run_01m7yhrqq9d6r0e7tgwpwzadbc --step deploy --tail 64KiB`
 
 func logsCommand(w environment) *cobra.Command {
-	var conn connection
+	w.conn = &connection{}
 	var f logFlags
 	c := &cobra.Command{
 		Use: "logs RUN", Short: "Print the output of a run", Args: args(cobra.ExactArgs(1)), Example: logsExample,
@@ -37,7 +37,7 @@ func logsCommand(w environment) *cobra.Command {
 			"step alone. On a terminal colours stay and other control sequences are shown; elsewhere no byte is changed,\n" +
 			"except that --no-color and NO_COLOR remove colours.\n" + latestHelp,
 		RunE: func(c *cobra.Command, a []string) error {
-			cl, err := conn.client(c.Context(), w)
+			cl, err := w.conn.client(c.Context(), w)
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,8 @@ func logsCommand(w environment) *cobra.Command {
 			return f.print(c.Context(), w, cl, a[0])
 		},
 	}
-	conn.register(c)
+	c.ValidArgsFunction = completeRuns(w)
+	w.conn.register(c)
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "follow the run to its end, and exit with its result")
 	config.SizeVar(c.Flags(), &f.tail, "tail", 0, "only this many bytes at the end")
 	c.Flags().StringVar(&f.find, "find", "", "only the lines with this text, with their numbers")

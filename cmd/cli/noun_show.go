@@ -244,7 +244,7 @@ func tableOf(v *yaml.Node) ([]apidoc.Member, []json.RawMessage) {
 
 // runShowCommand shows a run as the command runs does.
 func runShowCommand(w environment) *cobra.Command {
-	return clientCommand(w, &cobra.Command{
+	return ofRuns(w, &cobra.Command{
 		Use: "show RUN", Short: "Show a run: what it is, what it waits for, its outcome", Args: args(cobra.ExactArgs(1)),
 	}, func(ctx context.Context, c *client, a []string, out printer) error { return showRun(ctx, c, a[0], out) })
 }

@@ -159,6 +159,10 @@ func nounServer(t *testing.T) (url string, did func() []string) {
 			_, _ = io.WriteString(w, `{"projects":[],"count":0,"total":0}`)
 		}
 	})
+	mux.HandleFunc("GET /v1/runs", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"runs":[{"id":"run_01","name":"backup","status":"running","change":"CHG-1"},`+
+			`{"id":"run_02","name":"","status":"failed"}],"count":2,"total":2}`)
+	})
 	mux.HandleFunc("GET /v1/projects/{id}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("ETag", `"7"`)
 		_, _ = io.WriteString(w, one)
@@ -305,6 +309,7 @@ func TestWatched(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	url, _ := nounServer(t)
+	const all = "latest\tthe newest run\nrun_01\trunning backup\nrun_02\tfailed\n:4\n"
 	for _, c := range []struct {
 		url  string
 		args []string
@@ -314,6 +319,11 @@ func TestCompletion(t *testing.T) {
 		{url, []string{"template", "create", "--project", ""}, "infra\n:4\n"},
 		{url, []string{"template", "create", "--when-busy", "re"}, "queue\nskip\nreplace\n:4\n"},
 		{url, []string{"launch", ""}, ":4\n"},
+		{url, []string{"logs", ""}, all}, {url, []string{"logs", "la"}, "latest\tthe newest run\n:4\n"},
+		{url, []string{"run", "show", ""}, all}, {url, []string{"run", "receipt", ""}, all},
+		{url, []string{"cancel", "latest", "run_02"}, "run_02\tfailed\n:4\n"}, {url, []string{"logs", "latest", ""}, ":4\n"},
+		{url, []string{"compare", "run_01", ""}, all}, {url, []string{"runs", ""}, all}, {url, []string{"watch", ""}, all},
+		{url, []string{"failures", ""}, all}, {url, []string{"rerun", ""}, all}, {url, []string{"approve", ""}, all},
 		{"http://127.0.0.1:1", []string{"project", "show", ""}, ":4\n"}, {":", []string{"project", "show", ""}, ":4\n"},
 	} {
 		code, out, errs := nounCall(t, c.url)(append([]string{cobra.ShellCompRequestCmd}, c.args...)...)

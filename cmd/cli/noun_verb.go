@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-automation/writ/cmd/cli/internal/apidoc"
+	"github.com/writ-automation/writ/ports/ids"
 )
 
 // command makes the command of an operation.
@@ -312,27 +313,39 @@ func (n *noun) printLine(out printer, did string, o map[string]any) {
 // completionTime bounds the request of a completion.
 const completionTime = time.Second
 
-// completion completes the names of a noun's objects from the server, and is silent if that fails.
+// completion completes the names of a noun's objects from the server, and is silent if that fails. Runs are completed by
+// their ids.
 func (n *noun) completion(w environment) cobra.CompletionFunc {
-	return func(c *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp
+	return func(c *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		list, ok := n.operation("list")
-		if !ok {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+		if !ok || len(given) > 0 && c.Args != nil && c.Args(c, append(slices.Clone(given), begun)) != nil {
+			return nil, directive
 		}
 		cl, err := w.conn.client(c.Context(), w)
 		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return nil, directive
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
 		defer cancel()
 		rows, _ := cl.few(ctx, list)
-		var names []string
-		for _, r := range rows {
-			name := cmp.Or(stringField(r, n.label), stringField(r, "host"), stringField(r, "change"), stringField(r, "id"))
-			if name = oneLine(name, 200); strings.HasPrefix(name, begun) {
-				names = append(names, name)
-			}
+		var names []cobra.Completion
+		if n.prefix == ids.Run && len(rows) > 0 {
+			names = append(names, cobra.CompletionWithDesc(latestRun, "the newest run"))
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		for _, r := range rows {
+			names = append(names, n.complete(r))
+		}
+		return slices.DeleteFunc(names, func(s string) bool { return !strings.HasPrefix(s, begun) }), directive
 	}
+}
+
+// complete returns what names an object on the command line: of a run its id, with what it is.
+func (n *noun) complete(row map[string]any) cobra.Completion {
+	if n.prefix == ids.Run {
+		return cobra.CompletionWithDesc(oneLine(stringField(row, "id"), 200),
+			oneLine(stringField(row, "status")+" "+stringField(row, "name"), 80))
+	}
+	return oneLine(cmp.Or(stringField(row, n.label), stringField(row, "host"), stringField(row, "change"),
+		stringField(row, "id")), 200)
 }

@@ -40,7 +40,7 @@ func runsCommand(w environment) *cobra.Command {
 	c.Flags().StringVarP(&f.query, "query", "q", "", "words, and terms such as label:k=v, host:web1 or actor:admin")
 	config.DaysVar(c.Flags(), &f.since, "since", 0, "only runs submitted in this time, such as 2h or 7d")
 	c.Flags().IntVar(&f.limit, "limit", 20, "maximum number of runs")
-	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+	return ofRuns(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		if len(a) == 1 {
 			return showRun(ctx, c, a[0], out)
 		}

@@ -29,7 +29,7 @@ func watchCommand(w environment) *cobra.Command {
 	}
 	c.Flags().BoolVar(&raw, "log", false, "show the tool's output instead of progress")
 	c.Flags().IntVar(&limit, "limit", 40, "maximum number of runs of the list")
-	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+	return ofRuns(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		if len(a) == 0 {
 			if limit < 1 {
 				return usagef("--limit: expected a number above zero")
