@@ -33,7 +33,7 @@ func TestDemoGoesOn(t *testing.T) {
 func (d demo) made() map[string][]string {
 	d.t.Helper()
 	out := map[string][]string{}
-	for _, r := range d.runs("limit=1000") {
+	for _, r := range d.list("limit=1000") {
 		if strings.HasPrefix(r.ID, "run_01k") { // the later ones have ids of the time of day
 			out["runs"] = append(out["runs"], r.ID+" "+r.Name)
 		}
@@ -62,7 +62,7 @@ func demoGrows(t *testing.T, d demo) {
 		if time.Now().After(deadline) {
 			t.Fatal("no output grows")
 		}
-		for _, r := range d.runs("status=running") {
+		for _, r := range d.list("status=running") {
 			n := len(d.raw("/v1/runs/" + r.ID + "/logs"))
 			if had, known := sizes[r.ID]; known && n > had {
 				grown++
@@ -77,7 +77,7 @@ func demoGrows(t *testing.T, d demo) {
 func demoLarge(t *testing.T, d demo) {
 	t.Helper()
 	var id string
-	for _, r := range d.runs("limit=50") {
+	for _, r := range d.list("limit=50") {
 		if r.Name == "Patch web fleet" {
 			id = r.ID
 		}

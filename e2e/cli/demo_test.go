@@ -3,45 +3,25 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
 // demo is a running demo.
 type demo struct {
-	*process
-	url, dir string
+	*harness.RunningDemo
+	t *testing.T
 }
 
-var (
-	demoAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	demoDir     = regexp.MustCompile(`its directory (\S+) is removed`)
-)
-
-func startDemo(t *testing.T) demo {
-	t.Helper()
-	u := user{t: t}
-	var d demo
-	t.Cleanup(func() { // after the process was killed, which leaves its directory
-		if err := os.RemoveAll(d.dir); err != nil {
-			t.Error(err)
-		}
-	})
-	p := u.start("demo", "--addr", "127.0.0.1:0")
-	p.shows(p.out, "receipt-forged.json\n")
-	d = demo{p, demoAddress.FindString(p.out.String()), demoDir.FindStringSubmatch(p.out.String())[1]}
-	return d
-}
+func startDemo(t *testing.T) demo { t.Helper(); return demo{harness.StartDemo(t), t} }
 
 // get reads a document of the demo.
 func (d demo) get(path string, into any) {
@@ -54,30 +34,11 @@ func (d demo) get(path string, into any) {
 
 func (d demo) raw(path string) []byte {
 	d.t.Helper()
-	code, raw := d.request(http.MethodGet, path, "")
-	if code != http.StatusOK {
-		d.t.Fatalf("%s: %d %s", path, code, raw)
+	a := d.Do(http.MethodGet, path, nil)
+	if a.Status != http.StatusOK {
+		d.t.Fatalf("%s: %d %s", path, a.Status, a.Body)
 	}
-	return raw
-}
-
-func (d demo) request(method, path, body string) (int, []byte) {
-	d.t.Helper()
-	req, err := http.NewRequestWithContext(d.t.Context(), method, d.url+path, strings.NewReader(body))
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return resp.StatusCode, raw
+	return a.Body
 }
 
 // shownRun is a run in a list.
@@ -87,7 +48,7 @@ type shownRun struct {
 	CreatedAt              time.Time `json:"created_at"`
 }
 
-func (d demo) runs(query string) []shownRun {
+func (d demo) list(query string) []shownRun {
 	d.t.Helper()
 	var list struct{ Runs []shownRun }
 	d.get("/v1/runs?"+query, &list)
@@ -104,25 +65,22 @@ func TestDemo(t *testing.T) {
 	watch = clock.Start()
 	d := startDemo(t)
 	t.Logf("an empty server was ready after %s, the demo after %s", serve, watch.Elapsed())
-	code, body := d.request(http.MethodPost, "/v1/runs", `{"tool":"bash","command":"id"}`)
-	if code != http.StatusForbidden || !strings.Contains(string(body), `"reason":"read_only"`) {
-		t.Errorf("a change: %d %s", code, body)
+	a := d.Do(http.MethodPost, "/v1/runs", `{"tool":"bash","command":"id"}`)
+	if a.Status != http.StatusForbidden || !strings.Contains(string(a.Body), `"reason":"read_only"`) {
+		t.Errorf("a change: %d %s", a.Status, a.Body)
 	}
 	for _, s := range runs.Statuses() {
-		if len(d.runs("status="+string(s))) == 0 {
+		if len(d.list("status="+string(s))) == 0 {
 			t.Errorf("no run is %s", s)
 		}
 	}
 	demoDrift(t, d)
 	demoProject(t, d)
 	demoReceipts(t, d, 1)
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+	if code := d.Stop(); code != 0 {
+		t.Errorf("it ended with %d: %s", code, d.Output())
 	}
-	if code := d.end(); code != 0 {
-		t.Errorf("it ended with %d: %s", code, d.err)
-	}
-	if _, err := os.Stat(d.dir); !os.IsNotExist(err) {
+	if _, err := os.Stat(d.Dir); !os.IsNotExist(err) {
 		t.Errorf("its directory is still there: %v", err)
 	}
 }
@@ -133,12 +91,12 @@ func demoProject(t *testing.T, d demo) {
 	var p struct{ Projects []struct{ ID string } }
 	for deadline := time.Now().Add(waitTimeout); ; <-time.After(50 * time.Millisecond) {
 		d.get("/v1/projects", &p)
-		code, body := d.request(http.MethodGet, "/v1/projects/"+p.Projects[0].ID+"/files", "")
-		if code == http.StatusOK && strings.Contains(string(body), "baseline.yml") {
+		a := d.Do(http.MethodGet, "/v1/projects/"+p.Projects[0].ID+"/files", nil)
+		if a.Status == http.StatusOK && strings.Contains(string(a.Body), "baseline.yml") {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the project is not fetched: %d %s", code, body)
+			t.Fatalf("the project is not fetched: %d %s", a.Status, a.Body)
 		}
 	}
 }
@@ -169,7 +127,7 @@ func demoDrift(t *testing.T, d demo) {
 func demoReceipts(t *testing.T, d demo, n int) {
 	t.Helper()
 	u := user{t: t}
-	list := d.runs(fmt.Sprintf("limit=%d&status=succeeded", n))
+	list := d.list(fmt.Sprintf("limit=%d&status=succeeded", n))
 	if len(list) != n {
 		t.Errorf("%d runs succeeded, want %d", len(list), n)
 	}
@@ -182,10 +140,10 @@ func demoReceipts(t *testing.T, d demo, n int) {
 			t.Errorf("the receipt of %s: %d\n%s%s", r.Name, code, out, errs)
 		}
 	}
-	if code, out, _ := u.do("audit", "verify", filepath.Join(d.dir, "receipt.json")); code != 3 {
+	if code, out, _ := u.do("audit", "verify", filepath.Join(d.Dir, "receipt.json")); code != 3 {
 		t.Errorf("the receipt to try: %d\n%s", code, out)
 	}
-	code, out, errs := u.do("audit", "verify", filepath.Join(d.dir, "receipt-forged.json"))
+	code, out, errs := u.do("audit", "verify", filepath.Join(d.Dir, "receipt-forged.json"))
 	if code != 1 || !strings.Contains(out+errs, "at position 4") {
 		t.Errorf("the forged receipt: %d\n%s%s", code, out, errs)
 	}

@@ -12,9 +12,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/e2e/harness"
 )
 
 var tokenForm = regexp.MustCompile(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`)
@@ -173,6 +176,28 @@ func TestFirstStart(t *testing.T) {
 	if out, log := again.out.String(), again.err.String(); out != "" ||
 		strings.Count(log, "--admin-password-file") != 1 {
 		t.Errorf("the second start prints %q and says %q", out, log)
+	}
+}
+
+// TestTokenBeforeReady: whoever waits for the line that a server is ready has the first token, if both outputs are one.
+func TestTokenBeforeReady(t *testing.T) {
+	t.Parallel()
+	p := user{t: t}.command("serve", "--addr", "127.0.0.1:0")
+	p.Dir = t.TempDir()
+	var all screenText
+	p.Stdout, p.Stderr = &all, &all
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, waitTimeout, "it is ready", func() bool { return strings.Contains(all.String(), "msg=ready") })
+	if before, _, _ := strings.Cut(all.String(), "msg=ready"); !tokenForm.MatchString(before) {
+		t.Errorf("it says that it is ready before it prints the token:\n%s", all.String())
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 
