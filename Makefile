@@ -81,7 +81,7 @@ sbom: build ## write bin/writ.cdx.json, what bin/writ contains, in the format Cy
 vulncheck: build writ-verify ## look up known vulnerabilities of the binaries (WRIT_VULNDB=directory or address)
 	@e2e/setup/vulncheck.sh bin/writ bin/writ-verify
 
-setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, paramiko, git, podman, nats-server, curl, openssl, chromium, a C compiler for the race detector)
+setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, paramiko, git, podman, dbus-daemon, nats-server, curl, openssl, chromium, a C compiler for the race detector)
 	@e2e/setup/install.sh test
 
 test: setup binaries ## everything quick: packages, and the real binary end to end, on both databases

@@ -45,6 +45,7 @@ if [ "$want" = test ]; then
     have curl || missing+=(curl)
     have openssl || missing+=(openssl)
     have_chromium || missing+=(chromium)
+    have dbus-daemon || missing+=(dbus-daemon)
     have nats-server || missing+=(nats-server)
     have gcc || missing+=(gcc libc6-dev)
 fi
