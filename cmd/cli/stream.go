@@ -135,8 +135,8 @@ func (f *follower) explain(ctx context.Context) {
 	}
 }
 
-// sameReason reports whether a reason says nothing new. The numbers in the reasons of shards change with each shard that
-// begins.
+// sameReason reports whether a reason says nothing new. The numbers in the reasons of shards change with each shard
+// that begins.
 func sameReason(r, t runs.Reason, shards bool) bool {
 	if shards {
 		return r.Code == t.Code && r.Object == t.Object

@@ -155,8 +155,8 @@ func startKeyring(t *testing.T) (*keyring, string) {
 	return k, address
 }
 
-// TestKeyring: the token of a sign-in is kept by the keyring of the session and in no file, is used by the next command,
-// and is gone from it after the sign-out. Without a keyring a file of mode 0600 has it.
+// TestKeyring: the token of a sign-in is kept by the keyring of the session and in no file, is used by the next
+// command, and is gone from it after the sign-out. Without a keyring a file of mode 0600 has it.
 func TestKeyring(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})

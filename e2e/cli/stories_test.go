@@ -97,7 +97,8 @@ func TestShardsThatWait(t *testing.T) {
 		"--shards", "2", "--follow")
 	p.shows(p.out, `all 1 executors that serve the queue "default" are busy`)
 	id := firstSplit(t, s)
-	if _, out, errs := u.do("runs", id); !strings.Contains(out, "are busy") || !strings.Contains(out, "2 shards have not") {
+	if _, out, errs := u.do("runs", id); !strings.Contains(out, "are busy") ||
+		!strings.Contains(out, "2 shards have not") {
 		t.Errorf("the split does not say why it runs: %s%s", out, errs)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "gate"), nil, 0o600); err != nil {

@@ -47,8 +47,8 @@ func accountsOf(t *testing.T, c harness.Client) accountState {
 	return s
 }
 
-// TestCrashOfAccountCommands kills commands on the accounts of a database around each of their commits, beside a server:
-// the change and its entry in the trail are both there or both absent, and the command can be given again.
+// TestCrashOfAccountCommands kills commands on the accounts of a database around each of their commits, beside a
+// server: the change and its entry in the trail are both there or both absent, and the command can be given again.
 func TestCrashOfAccountCommands(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

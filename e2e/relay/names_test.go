@@ -79,8 +79,8 @@ func TestNamesAsGiven(t *testing.T) {
 	})
 }
 
-// TestDryRunExecutes: over the relay a script that says that it honours dry runs is executed in one, with WRIT_DRY_RUN=1;
-// another one is only checked, and a real run has no such variable.
+// TestDryRunExecutes: over the relay a script that says that it honours dry runs is executed in one, with
+// WRIT_DRY_RUN=1; another one is only checked, and a real run has no such variable.
 func TestDryRunExecutes(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")

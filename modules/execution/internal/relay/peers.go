@@ -206,7 +206,8 @@ func (r *Relay) checkHeads(ctx context.Context, worker string, notes []string) b
 // recordHeads records checked heads, and reports whether that succeeded. A foreign head stays foreign.
 func (r *Relay) recordHeads(ctx context.Context, worker string, notes []string, err error) bool {
 	if err != nil {
-		r.Log.WarnContext(ctx, "hold the heads that a worker keeps against the chain", "worker", execution.ShownName(worker), "error", err)
+		r.Log.WarnContext(ctx, "hold the heads that a worker keeps against the chain", "worker",
+			execution.ShownName(worker), "error", err)
 	}
 	if err != nil && !fault.Is(err, fault.Invalid) {
 		return false
