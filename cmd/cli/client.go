@@ -53,7 +53,9 @@ func (e *apiError) Error() string {
 	msg := cmp.Or(e.Text, http.StatusText(e.Status))
 	if len(e.Errors) > 1 {
 		for _, f := range e.Errors {
-			msg += "\n  " + f.Location + ": " + f.Message
+			if text := f.Location + ": " + f.Message; text != msg {
+				msg += "\n  " + text
+			}
 		}
 	}
 	for _, r := range e.Reasons {

@@ -332,3 +332,16 @@ func TestNoServer(t *testing.T) {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 }
+
+// TestMistakesAreNamedOnce: the first mistake is the text of an answer with several.
+func TestMistakesAreNamedOnce(t *testing.T) {
+	t.Parallel()
+	var e apiError
+	if err := json.Unmarshal([]byte(`{"error":"a: is wrong","errors":[{"location":"a","message":"is wrong"},`+
+		`{"location":"b","message":"is absent"}]}`), &e); err != nil {
+		t.Fatal(err)
+	}
+	if got := e.Error(); got != "a: is wrong\n  b: is absent" {
+		t.Errorf("%q", got)
+	}
+}

@@ -63,6 +63,10 @@ func unknownFlag(c *cobra.Command, err error) error {
 		if meant := nearest(name, names); len(meant) > 0 {
 			hint = "\nDid you mean --" + strings.Join(meant, " or --") + "?"
 		}
+		member := strings.ReplaceAll(name, "-", "_")
+		if set := c.Flags().Lookup("set"); set != nil && slices.Contains(set.Annotations[withoutFlag], member) {
+			hint = "\nGive it by --set '" + member + ":=JSON', or with --file"
+		}
 	}
 	return usageError{fmt.Errorf("%w%s\nSee '%s --help'", err, hint, c.CommandPath())}
 }

@@ -57,8 +57,12 @@ func (f *bodyFlags) register(w environment, c *cobra.Command, members []apidoc.M
 		usage = "`PATH=TEXT`, or PATH:=JSON, also of members without a flag: " + strings.Join(rest, ", ") + " (repeatable)"
 	}
 	c.Flags().StringArrayVar(&f.sets, "set", nil, usage)
+	_ = c.Flags().SetAnnotation("set", withoutFlag, rest)
 	c.Flags().StringVar(&f.file, "file", "", "YAML or JSON `file` of the members, - for standard input")
 }
+
+// withoutFlag lists the members that are given by --set alone, in an annotation of that flag.
+const withoutFlag = "members"
 
 // flagOf names the flag of a member: a list is given item by item, and a reference by a name.
 func flagOf(m apidoc.Member) string {
@@ -299,7 +303,7 @@ func (f *bodyFlags) parse(name string, raw []byte) (map[string]any, error) {
 	v, err := decoded(bytes.TrimSpace(text))
 	body, ok := v.(map[string]any)
 	if err != nil || !ok {
-		return nil, usagef("%s: expected an object with the members", name)
+		return nil, usagef("%s: expected an object with the members that the flags name, in YAML or JSON", name)
 	}
 	for _, m := range f.derived {
 		if !hasMember(f.members, m.Name) {

@@ -214,6 +214,7 @@ func TestNounMistakes(t *testing.T) {
 		{"projcet list", exitUsage, "Did you mean 'writ project'?"},
 		{"project lst", exitUsage, "Did you mean 'writ project list'"},
 		{"project list --limt 3", exitUsage, "Did you mean --limit?"},
+		{"template create x --survey y", exitUsage, "Give it by --set 'survey:=JSON', or with --file"},
 		{"project list --limit 0", exitUsage, "--limit: expected a number above zero"},
 		{"project show", exitUsage, "requires at least 1 arg"},
 		{"project show infar", exitFailed, `there is no project "infar"; did you mean infra?`},

@@ -313,8 +313,8 @@ func (n *noun) printLine(out printer, did string, o map[string]any) {
 // completionTime bounds the request of a completion.
 const completionTime = time.Second
 
-// completion completes the names of a noun's objects from the server, and is silent if that fails. Runs are completed by
-// their ids.
+// completion completes the names of a noun's objects from the server, and is silent if that fails. Runs are completed
+// by their ids.
 func (n *noun) completion(w environment) cobra.CompletionFunc {
 	const directive = cobra.ShellCompDirectiveNoFileComp
 	return func(c *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {

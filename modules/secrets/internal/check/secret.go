@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/secret"
@@ -21,7 +22,7 @@ func Secret(kind secrets.Kind, values secrets.Values) error {
 		at, text := "secret."+name, values[name].Reveal()
 		m, ok := member(members, name)
 		if !ok || !m.Secret {
-			return fault.BadField(at, "is no secret of the kind %s", kind)
+			return fault.BadField(at, "is no secret of the kind %s, which has %s", kind, secretNames(members))
 		}
 		if text == "" {
 			continue
@@ -31,6 +32,16 @@ func Secret(kind secrets.Kind, values secrets.Values) error {
 		}
 	}
 	return nil
+}
+
+func secretNames(members []secrets.Member) string {
+	var names []string
+	for _, m := range members {
+		if m.Secret {
+			names = append(names, m.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func one(at string, kind secrets.Kind, m secrets.Member, text string) error {

@@ -81,6 +81,10 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v", c.where, err)
 		}
 	}
+	if _, _, err := b.Credentials.Create(t.Context(), changeWith(secrets.Env, "API_TOKEN", canary)); err == nil ||
+		!strings.Contains(err.Error(), "is no secret of the kind env, which has vars") {
+		t.Errorf("no choice is named: %v", err)
+	}
 	if list := b.all(); len(list) != 0 {
 		t.Errorf("%d are stored", len(list))
 	}
