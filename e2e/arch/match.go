@@ -81,7 +81,8 @@ func adapterAllows(from, imported string) bool {
 
 // sharedPages lists the packages of the web interface that its sections may import.
 func sharedPages() []string {
-	return []string{"./adapters/web/shell", "./adapters/web/assets", "./adapters/web/runview"}
+	return []string{"./adapters/web/shell", "./adapters/web/assets", "./adapters/web/runview",
+		"./adapters/web/policyview"}
 }
 
 func wired(rule string) bool { return rule == "module" || rule == "adapter" }

@@ -87,7 +87,7 @@ func (h *handlers) edit(r *shell.Request) (*shell.Page, error) {
 		}}
 		v.Delete.used(r)
 	}
-	return &shell.Page{Title: v.Title, Nav: navOf(t), Body: formPage(v)}, nil
+	return h.page(b, v)
 }
 
 func next(t table) string { return cmp.Or(t.Detail, t.Home) }

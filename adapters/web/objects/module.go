@@ -5,6 +5,8 @@ import (
 
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/policy"
+	"github.com/writ-automation/writ/ports/system"
 )
 
 // Module provides the section in shell.Group.
@@ -14,5 +16,9 @@ var Module = fx.Module("web.objects", fx.Provide(fx.Annotate(New, fx.ResultTags(
 type Params struct {
 	fx.In
 
-	Guard access.Guard
+	Guard    access.Guard
+	Licenses system.Licenses
+	Policies policy.Policies
+	// Source is where the policies come from if a file is the only source of them.
+	Source policy.Source
 }

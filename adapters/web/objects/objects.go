@@ -34,6 +34,7 @@ func New(p Params) shell.Section {
 		s.Get("/ui/objects/cron", need, h.cron)
 		s.Get("/ui/objects/{kind}/new", need, h.create)
 		s.Get("/ui/objects/{kind}/{id}/edit", need, h.edit)
+		s.Post("/ui/objects/policies/draft", identity.Need{Kind: "policy", Act: "write"}, h.draft)
 	}}
 }
 
@@ -136,7 +137,15 @@ func (h *handlers) create(r *shell.Request) (*shell.Page, error) {
 		Secrets: strings.Join(k.Secrets, ","),
 		Form:    shell.Form{Operation: k.Create.ID, Page: r.URL.RequestURI(), Next: next, Done: createdText, ID: "record"},
 	}
-	return &shell.Page{Title: v.Title, Nav: navOf(t), Body: formPage(v)}, nil
+	return h.page(b, v)
+}
+
+// page returns the page of a form.
+func (h *handlers) page(b *builder, v view) (*shell.Page, error) {
+	if b.kind.Name == policyKind {
+		return h.policy(b, v)
+	}
+	return &shell.Page{Title: v.Title, Nav: navOf(b.table), Body: formPage(v)}, nil
 }
 
 // begin returns what a new record begins with: the values of the query, and those of the record that is copied.

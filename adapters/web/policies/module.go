@@ -4,9 +4,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
-	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/policy"
-	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -20,6 +18,6 @@ type Params struct {
 	Policies policy.Policies
 	Windows  policy.Windows
 	Planner  scheduling.Planner
-	Runs     runs.Reader
-	Accounts identity.Accounts
+	// Source is where the policies come from if a file is the only source of them.
+	Source policy.Source
 }

@@ -1,18 +1,14 @@
 package policies
 
 import (
-	"cmp"
-	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"time"
 
+	"github.com/writ-automation/writ/adapters/web/policyview"
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/policy"
-	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -35,6 +31,7 @@ func New(p Params) shell.Section {
 type listView struct {
 	Deny, Hold, Off []policy.Policy
 	Total           int
+	File            string
 }
 
 func (h *handlers) list(r *shell.Request) (*shell.Page, error) {
@@ -42,7 +39,7 @@ func (h *handlers) list(r *shell.Request) (*shell.Page, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a fault
 	}
-	v := listView{Total: total}
+	v := listView{Total: total, File: h.Source.Path}
 	for _, p := range list {
 		switch {
 		case !p.Enabled:
@@ -60,20 +57,9 @@ func (h *handlers) list(r *shell.Request) (*shell.Page, error) {
 type oneView struct {
 	Policy policy.Policy
 	JSON   string
-	Trial  *trial
-}
-
-// trial is what a policy would have done to the runs of the past.
-type trial struct {
-	policy.Simulation
-	Actors, Templates []share
-	Runs              []*runs.Run
-}
-
-// share is how many of the matched runs are of one account or template.
-type share struct {
-	ID, Name string
-	N        int
+	Trial  *policyview.Trial
+	// File is where the policies are, if a file is the only source of them.
+	File string
 }
 
 func (h *handlers) one(r *shell.Request) (*shell.Page, error) {
@@ -81,52 +67,22 @@ func (h *handlers) one(r *shell.Request) (*shell.Page, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a fault
 	}
-	v := oneView{Policy: p}
-	var shown map[string]any
+	v := oneView{Policy: p, File: h.Source.Path}
+	shown := map[string]any{}
 	if err := r.Get("/v1/policies/"+p.ID, &shown); err != nil {
 		return nil, err
 	}
 	b, _ := json.MarshalIndent(shown, "", "  ") // it was JSON
 	v.JSON = string(b)
 	if r.URL.Query().Has("try") && r.May("policy", "write") {
-		if v.Trial, err = h.try(r.Context(), p); err != nil {
-			return nil, err
+		for _, name := range []string{"id", "created_at", "created_by", "updated_at"} {
+			delete(shown, name)
+		}
+		if v.Trial, err = policyview.Try(r, shown); err != nil {
+			return nil, err //nolint:wrapcheck // a fault
 		}
 	}
 	return &shell.Page{Title: p.Name, Nav: shell.Trust, Body: onePage(v), Parts: parts(v)}, nil
-}
-
-// try compares a policy with the runs of the past days.
-func (h *handlers) try(ctx context.Context, p policy.Policy) (*trial, error) {
-	s, err := h.Policies.Simulate(ctx, p, time.Time{}, time.Time{})
-	if err != nil {
-		return nil, err //nolint:wrapcheck // a fault
-	}
-	t := &trial{Simulation: s, Actors: ranked(s.ByActor), Templates: ranked(s.ByTemplate)}
-	for i, a := range t.Actors {
-		if account, err := h.Accounts.Get(ctx, a.ID); err == nil {
-			t.Actors[i].Name = account.Username
-		}
-	}
-	for _, id := range s.Sample {
-		if run, err := h.Runs.Get(ctx, id); err == nil {
-			t.Runs = append(t.Runs, run)
-		}
-	}
-	return t, nil
-}
-
-// shownShares bounds the accounts and templates of a trial.
-const shownShares = 8
-
-// ranked returns the largest shares first.
-func ranked(counts map[string]int) []share {
-	out := make([]share, 0, len(counts))
-	for _, id := range slices.Sorted(maps.Keys(counts)) {
-		out = append(out, share{ID: id, Name: shell.ShortID(id), N: counts[id]})
-	}
-	slices.SortStableFunc(out, func(a, b share) int { return cmp.Compare(b.N, a.N) })
-	return out[:min(len(out), shownShares)]
 }
 
 // windowsView is all windows.

@@ -43,9 +43,20 @@ const filter = box => {
   box.prepend(make('div', { class: 'field' }, input));
 };
 
+// slot is a list of boxes in a sentence: its head names the ticked ones.
+const slot = box => {
+  const head = $('[data-chosen]', box);
+  box.addEventListener('change', () => {
+    head.textContent = $$('.tick', box).filter(t => $('input', t).checked).map(t => t.textContent.trim()).join(', ') || box.dataset.slot;
+  });
+  box.addEventListener('keydown', e => { if (e.key === 'Escape' && box.open) { box.open = false; $('summary', box).focus(); e.stopPropagation(); } });
+  box.addEventListener('focusout', e => { if (e.relatedTarget && !box.contains(e.relatedTarget)) box.open = false; });
+};
+
 export const mount = el => {
   document.documentElement.dataset.ready = '';
   $$('[data-cron]', el).forEach(cron);
   $$('[data-zones]', el).forEach(zones);
   $$('[data-filter]', el).forEach(filter);
+  $$('[data-slot]', el).forEach(slot);
 };
