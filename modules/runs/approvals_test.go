@@ -44,6 +44,10 @@ func (p *policies) Evaluate(_ context.Context, r *runs.Run, _ []policy.Targets) 
 	return p.verdict, nil
 }
 
+func (p *policies) Preview(ctx context.Context, r *runs.Run, t []policy.Targets) (policy.Verdict, error) {
+	return p.Evaluate(ctx, r, t)
+}
+
 func (p *policies) Timing(context.Context, *runs.Run, []policy.Targets) (policy.Timing, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -39,6 +39,9 @@ type Evaluator interface {
 	// step of a pipeline in their order. One step that matches a policy holds or denies the pipeline. The unit fails with
 	// PoliciesChanged if the policies or windows change before it commits; it has to be done again then.
 	Evaluate(ctx context.Context, r *runs.Run, t []Targets) (Verdict, error)
+	// Preview says what Evaluate would say now, by the policies and windows that are committed. It needs no unit, and
+	// what it says binds nobody.
+	Preview(ctx context.Context, r *runs.Run, t []Targets) (Verdict, error)
 	// Timing asks the windows that are committed now about a run that exists. One step that a window matches binds the
 	// pipeline. It may be called outside of a unit.
 	Timing(ctx context.Context, r *runs.Run, t []Targets) (Timing, error)

@@ -23,9 +23,3 @@ func New(p Params) shell.Section {
 		s.Post("/ui/launch/{tpl}/hosts", launch, h.templateHosts)
 	}}
 }
-
-// tabs are the sub-pages of the section.
-func tabs() []shell.Tab {
-	return []shell.Tab{{Path: "/ui/launch", Name: templatesTab}, {Path: "/ui/schedules", Name: "Schedules"},
-		{Path: "/ui/triggers", Name: "Triggers"}, {Path: "/ui/projects", Name: "Projects"}}
-}

@@ -6,6 +6,7 @@ import (
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -25,4 +26,5 @@ type Params struct {
 	Schedules   scheduling.Schedules
 	Runs        runs.Reader
 	Tools       execution.Catalog
+	Policies    policy.Evaluator
 }

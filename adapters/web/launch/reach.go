@@ -25,6 +25,7 @@ type reach struct {
 	wrong    string // what is wrong with the limit
 	count    int
 	confirm  bool // the number has to be typed
+	outlook  []outlook
 }
 
 // reachOf resolves a limit in an inventory. Without an inventory of the catalog, text says what is known.

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -59,7 +61,8 @@ func TestHostileTexts(t *testing.T) {
 		CreatedAt: now.Add(-time.Hour), Spec: runs.Spec{Tool: hostile, Playbook: hostile, Command: hostile,
 			Controls: runs.Controls{Limit: hostile, Tags: []string{hostile}}, Queue: hostile}}
 	choices := []shell.Choice{{Value: hostile, Label: hostile}}
-	found := reach{text: hostile, warnings: []string{hostile}, wrong: hostile, count: 5000, confirm: true}
+	found := reach{text: hostile, warnings: []string{hostile}, wrong: hostile, count: 5000, confirm: true,
+		outlook: []outlook{{"hold", hostile}, {"hold", heldText}}}
 	q := question{Var: "v", Type: catalog.ChoiceAnswer, Label: hostile, Help: hostile, Choices: []string{hostile}}
 	v := &templateView{Template: extreme(), fields: []shell.FieldSpec{q.field(nil)}, credentials: choices,
 		inventories: choices, place: hostile, project: hostile, from: run, reach: found, runs: []*runs.Run{run}}
@@ -80,7 +83,28 @@ func TestHostileTexts(t *testing.T) {
 	render(t, listPage(listView{}))
 }
 
-// TestHeld checks that the newest run tells that a policy may hold the next one.
+// TestVerdictInWords: what policies and windows will do is told before the launch.
+func TestVerdictInWords(t *testing.T) {
+	t.Parallel()
+	ctx := shell.WithViewer(t.Context(), shell.Viewer{}, now)
+	closed := &policy.WindowRule{Name: "nights", Outside: policy.OutsideWait}
+	for _, c := range []struct {
+		of   policy.Verdict
+		want []outlook
+	}{
+		{policy.Verdict{}, nil},
+		{policy.Verdict{Denied: &policy.Rule{Name: "never", Message: "Ask first."}},
+			[]outlook{{"deny", "It will be denied by never. Ask first."}}},
+		{policy.Verdict{Holds: []runs.Hold{{Name: "second person"}}, Timing: policy.Timing{Closed: closed}},
+			[]outlook{{"hold", "It will be held by second person."}, {"clock", "It will wait for the window nights."}}},
+	} {
+		if diff := cmp.Diff(c.want, verdictText(ctx, c.of)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestHeld checks that the newest run of a workflow tells that a policy may hold the next one.
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	holding := &runs.Run{Approvals: &runs.Approvals{Holds: []runs.Hold{{ID: "pol_1", Name: "Second person"}}}}
@@ -88,7 +112,7 @@ func TestHeld(t *testing.T) {
 	for want, list := range map[string][]*runs.Run{
 		"": {free, holding}, heldBefore("Second person"): {dry, holding, free},
 	} {
-		if got := (&templateView{runs: list}).held(); got != want {
+		if got := (&templateView{runs: list}).heldBefore(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

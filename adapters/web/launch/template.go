@@ -79,6 +79,11 @@ func (h *handlers) templatePage(r *shell.Request, form url.Values) (*shell.Page,
 	if v.reach, err = h.reachOf(ctx, inventory, limit, where(&t.TemplateSpec)); err != nil {
 		return nil, err
 	}
+	if v.reach.wrong == "" {
+		if v.reach.outlook, err = h.outlook(r, v, inventory, limit); err != nil {
+			return nil, err
+		}
+	}
 	return &shell.Page{Title: t.Name, Nav: shell.Launch, Body: templatePage(v),
 		Parts: map[string]templ.Component{"reach": reachPart(v.reach)}}, nil
 }
@@ -153,23 +158,6 @@ func (v *templateView) limit() string {
 		return v.from.Spec.Limit
 	}
 	return v.Limit
-}
-
-// held says why a launch will be held, or that it may be: nothing but the launch itself evaluates the policies.
-func (v *templateView) held() string {
-	if v.RequireApproval {
-		return heldText
-	}
-	for _, r := range v.runs {
-		if r.Spec.DryRun {
-			continue
-		}
-		if hold := r.HeldBy(); hold != nil && hold.ID != "" {
-			return heldBefore(hold.Name)
-		}
-		break
-	}
-	return ""
 }
 
 // launch checks what the operation cannot know, and launches.

@@ -1,10 +1,12 @@
 package launch
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/policy"
 )
 
 // The texts of the list.
@@ -127,6 +129,26 @@ func runsOnText(n int, groups []shell.GroupCount) string {
 
 func confirmText(n int) string {
 	return "It runs on " + shell.Plural(n, "host") + " without a limit. Type " + strconv.Itoa(n) + " to confirm."
+}
+
+// verdictText says what the policies and windows will do with a launch.
+func verdictText(ctx context.Context, v policy.Verdict) (out []outlook) {
+	if v.Denied != nil {
+		return []outlook{{"deny", "It will be denied by " + v.Denied.Name + ". " + v.Denied.Message}}
+	}
+	for _, hold := range v.Holds {
+		out = append(out, outlook{"hold", "It will be held by " + hold.Name + "."})
+	}
+	if w := v.Timing.Closed; w != nil {
+		verb, until := "It will wait for the window ", ""
+		if w.Outside == policy.OutsideDeny {
+			verb = "It will be refused by the window "
+		} else if !v.Timing.Opens.IsZero() {
+			until = " until " + shell.Instant(ctx, v.Timing.Opens)
+		}
+		out = append(out, outlook{"clock", verb + w.Name + until + "."})
+	}
+	return out
 }
 
 func heldBefore(policy string) string {

@@ -49,6 +49,25 @@ func (e *Evaluator) Evaluate(ctx context.Context, r *runs.Run, t []policy.Target
 	if err != nil {
 		return policy.Verdict{}, err
 	}
+	out, err := e.verdict(ctx, rules, r, t)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	return out, e.set.Recheck(ctx, rules)
+}
+
+// Preview evaluates a run by rules that may be replaced before it is asked for.
+func (e *Evaluator) Preview(ctx context.Context, r *runs.Run, t []policy.Targets) (policy.Verdict, error) {
+	rules, err := e.set.Fresh(ctx)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	return e.verdict(ctx, rules, r, t)
+}
+
+func (e *Evaluator) verdict(
+	ctx context.Context, rules *inforce.Rules, r *runs.Run, t []policy.Targets,
+) (policy.Verdict, error) {
 	c, err := e.compiled(rules)
 	if err != nil {
 		return policy.Verdict{}, err
@@ -68,7 +87,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, r *runs.Run, t []policy.Target
 	if out.Denied == nil {
 		out.Timing = e.timing(c, subjects)
 	}
-	return out, e.set.Recheck(ctx, rules)
+	return out, nil
 }
 
 func (e *Evaluator) compiled(r *inforce.Rules) (*compiled, error) {
