@@ -37,7 +37,7 @@ func driftPage(v driftView) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = head("Drift", "Drift", v.Sentence).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = head("Drift", v.Sentence).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -38,7 +38,7 @@ func inventoriesPage(v inventoriesView) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = head("Inventories", "Inventories", v.Sentence).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = head("Inventories", v.Sentence).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

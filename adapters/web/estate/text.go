@@ -9,12 +9,6 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-func fleetTabs() []shell.Tab {
-	return []shell.Tab{{Path: "/ui/fleet", Name: "Hosts"}, {Path: "/ui/inventories", Name: "Inventories"},
-		{Path: "/ui/estate", Name: "Estate"}, {Path: "/ui/drift", Name: "Drift"}, {Path: "/ui/tasks", Name: "Tasks"},
-		{Path: "/ui/queues", Name: "Queues"}, {Path: "/ui/changes", Name: "Changes"}}
-}
-
 const (
 	noInventoriesText = "An inventory names the hosts that runs reach, with their groups and variables. This is one:"
 	exampleInventory  = "[web]\nweb-1.example.net\nweb-2.example.net\n\n[web:vars]\nansible_user=deploy\n"

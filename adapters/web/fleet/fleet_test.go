@@ -107,7 +107,7 @@ func TestHostSentence(t *testing.T) {
 			90*time.Hour)},
 			", at nginx : validate config", "Fails since yesterday 14:10, at nginx : validate config, after 2 good runs."},
 		{[]estate.HostRun{failed, good}, "", "Fails since yesterday 14:10, after at least 1 good run."},
-		{[]estate.HostRun{good, failed, good}, "", "Does not fail since 24 Nov 2026 12:10, in 1 run, after 1 failed run."},
+		{[]estate.HostRun{good, failed, good}, "", "Has not failed since 24 Nov 2026 12:10, in 1 run, after 1 failed run."},
 		{[]estate.HostRun{good, good}, "", "Did not fail in 2 runs, the oldest of 24 Nov 2026 12:10."},
 	} {
 		if got := hostText(ctx, streakOf(c.list), c.cause); got != c.want {

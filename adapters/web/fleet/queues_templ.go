@@ -39,7 +39,7 @@ func queuesPage(v queuesView) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = head("Queues", "Queues", queuesText(v)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = head("Queues", queuesText(v)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -36,7 +36,7 @@ func tasksPage(v tasksView) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = head("Tasks", "Tasks", v.Sentence).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = head("Tasks", v.Sentence).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

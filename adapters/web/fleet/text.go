@@ -9,12 +9,6 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 )
 
-func fleetTabs() []shell.Tab {
-	return []shell.Tab{{Path: "/ui/fleet", Name: "Hosts"}, {Path: "/ui/inventories", Name: "Inventories"},
-		{Path: "/ui/estate", Name: "Estate"}, {Path: "/ui/drift", Name: "Drift"}, {Path: "/ui/tasks", Name: "Tasks"},
-		{Path: "/ui/queues", Name: "Queues"}, {Path: "/ui/changes", Name: "Changes"}}
-}
-
 const (
 	noHosts        = "No run has reached a host yet"
 	noHostsText    = "A host is listed here with its results as soon as a run has reached it or tried to."
@@ -115,7 +109,7 @@ func hostText(ctx context.Context, s streak, cause string) string {
 		return "Did not fail in " + atLeast(s.Length >= estate.MaxHostRuns) + shell.Plural(s.Length, "run") +
 			", the oldest of " + first + "."
 	}
-	return "Does not fail since " + first + ", in " + shell.Plural(s.Length, "run") + ", after " + atLeast(s.Whole) +
+	return "Has not failed since " + first + ", in " + shell.Plural(s.Length, "run") + ", after " + atLeast(s.Whole) +
 		shell.Plural(s.Before, "failed run") + "."
 }
 

@@ -126,7 +126,7 @@ func (h *handlers) create(r *shell.Request) (*shell.Page, error) {
 		return nil, err
 	}
 	if b.choosing() {
-		return &shell.Page{Title: chooseTitle, Nav: navOf(t), Body: choosePage(chooseTitle, chooseIntro, b.offers())}, nil
+		return &shell.Page{Title: chooseTitle, Nav: navOf(r, t), Tab: t.Home, Body: choosePage(chooseTitle, chooseIntro, b.offers())}, nil
 	}
 	next := t.Home
 	if t.Detail != "" {
@@ -145,7 +145,7 @@ func (h *handlers) page(b *builder, v view) (*shell.Page, error) {
 	if b.kind.Name == policyKind {
 		return h.policy(b, v)
 	}
-	return &shell.Page{Title: v.Title, Nav: navOf(b.table), Body: formPage(v)}, nil
+	return &shell.Page{Title: v.Title, Nav: navOf(b.r, b.table), Tab: b.table.Home, Body: formPage(v)}, nil
 }
 
 // begin returns what a new record begins with: the values of the query, and those of the record that is copied.
@@ -199,7 +199,10 @@ func (b *builder) load(id string) (map[string]any, string, error) {
 }
 
 // navOf returns the entry of the navigation that a page of the table belongs to.
-func navOf(t table) string {
+func navOf(r *shell.Request, t table) string {
+	if t.Home == shell.CredentialsPath && !r.Viewer.Admin() {
+		return shell.Launch
+	}
 	for prefix, nav := range map[string]string{
 		"/ui/settings": shell.Settings, "/ui/trust": shell.Trust, "/ui/inventories": shell.Fleet, "/ui/drift": shell.Fleet,
 		"/ui/queues": shell.Fleet, "/ui/objects": "",

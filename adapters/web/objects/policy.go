@@ -74,7 +74,7 @@ func (h *handlers) draft(r *shell.Request) (*shell.Page, error) {
 // policy returns the page of the form of a policy.
 func (h *handlers) policy(b *builder, v view) (*shell.Page, error) {
 	if h.Source.Read != nil {
-		return &shell.Page{Title: v.Title, Nav: navOf(b.table), Body: filePage(v, h.Source.Path)}, nil
+		return &shell.Page{Title: v.Title, Nav: navOf(b.r, b.table), Tab: b.table.Home, Body: filePage(v, h.Source.Path)}, nil
 	}
 	p := policyForm{view: v, Draft: "/ui/objects/policies/draft"}
 	id := b.r.PathValue("id")
@@ -113,8 +113,8 @@ func (h *handlers) policy(b *builder, v view) (*shell.Page, error) {
 			return nil, err //nolint:wrapcheck // a fault
 		}
 	}
-	return &shell.Page{Title: v.Title, Nav: navOf(b.table), Body: policyPage(p), Parts: map[string]templ.Component{
-		"said": saidPart(p.Said), "trial": policyview.Show(p.Trial)}}, nil
+	return &shell.Page{Title: v.Title, Nav: navOf(b.r, b.table), Tab: b.table.Home, Body: policyPage(p),
+		Parts: map[string]templ.Component{"said": saidPart(p.Said), "trial": policyview.Show(p.Trial)}}, nil
 }
 
 // arrange takes the fields of the sentences out of the groups. A refused form shows all of its fields.

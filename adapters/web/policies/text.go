@@ -12,7 +12,6 @@ import (
 const (
 	policiesText  = "Policies"
 	windowsText   = "Windows"
-	sectionText   = "Pages about trust"
 	newPolicyText = "New policy"
 	newWindowText = "New window"
 	editText      = "Edit"

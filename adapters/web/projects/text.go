@@ -9,11 +9,6 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-func launchTabs() []shell.Tab {
-	return []shell.Tab{{Path: "/ui/launch", Name: "Templates"}, {Path: "/ui/schedules", Name: "Schedules"},
-		{Path: "/ui/triggers", Name: "Triggers"}, {Path: "/ui/projects", Name: "Projects"}}
-}
-
 const (
 	noProjectsText = "A project is a git repository with playbooks for runs, by an address such as this one:"
 	readmeCutText  = "Shown are the first 64 KiB of the readme."

@@ -1,13 +1,11 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
-	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -112,16 +110,6 @@ func evidenceSentence(e evidence) string {
 func verifyCommand(id string) string {
 	file := id + ".receipt.json"
 	return "writ api GET /v1/runs/" + id + "/receipt > " + file + "\nwrit audit verify --pin install.pin " + file
-}
-
-func actorText(l audit.Line) string {
-	switch {
-	case l.Actor.Type == actor.Worker:
-		return cmp.Or(shownWorker(cmp.Or(l.Actor.Name, l.Actor.ID)), "a worker")
-	case l.Actor.Name == "" && l.Actor.ID == "":
-		return "erased, or the system"
-	}
-	return l.Actor.Shown()
 }
 
 func shortHash(l audit.Line) string { return hex.EncodeToString(l.Hash[:])[:12] }

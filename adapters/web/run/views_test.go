@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/actor"
-	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -44,20 +43,6 @@ func TestSentences(t *testing.T) {
 	} {
 		if got := sentence(&head{Run: c.run}, now()); got != c.want {
 			t.Errorf("%s: %q, want %q", c.run.Status, got, c.want)
-		}
-	}
-}
-
-// TestEntriesNameTheirActors: a worker is named as it was given, and one without a name is not erased.
-func TestEntriesNameTheirActors(t *testing.T) {
-	t.Parallel()
-	for want, a := range map[string]actor.Actor{
-		"edge": {Type: actor.Worker, ID: "worker", Name: "relay/edge~0a1b2c3d"}, "a worker": {Type: actor.Worker},
-		"#m4n6p8": {Type: actor.Worker, ID: "wkr_01k0a8bq3vtx5zk9w2m4m4n6p8"}, "ada": {Type: actor.User, Name: "ada"},
-		"erased, or the system": {Type: actor.System},
-	} {
-		if got := actorText(audit.Line{Actor: a}); got != want {
-			t.Errorf("%+v: %q, want %q", a, got, want)
 		}
 	}
 }

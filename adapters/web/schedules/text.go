@@ -11,10 +11,12 @@ import (
 const (
 	schedulesText   = "Schedules"
 	triggersText    = "Triggers"
-	sectionText     = "Pages about launching"
 	newScheduleText = "New schedule"
 	newTriggerText  = "New trigger"
 	editText        = "Edit"
+	cancelText      = "Cancel"
+	rotateText      = "New secret"
+	rotateAsk       = "The trigger gets a new secret, which the next page shows once. Deliveries that are signed with the present one are refused from then on, and the address stays."
 	fireText        = "Fire now"
 	onText          = "Switch on"
 	offText         = "Switch off"

@@ -142,7 +142,7 @@ func (h *handlers) access(r *shell.Request) (*shell.Page, error) {
 			return nil, err
 		}
 	}
-	return show(r, head{Title: tabAccess, Tab: tabAccess, Sentence: grantsText(total, v.Subject+v.Object != ""),
+	return show(r, head{Title: tabAccess, Sentence: grantsText(total, v.Subject+v.Object != ""),
 		Add: "New grant", New: "/ui/objects/grants/new"}, accessPage(v))
 }
 

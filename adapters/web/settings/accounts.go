@@ -31,7 +31,7 @@ func (h *handlers) accounts(r *shell.Request) (*shell.Page, error) {
 			t.Rows = append(t.Rows, accountRow(a, seen[a.ID]))
 		}
 	}
-	hd := head{Title: tabAccounts, Tab: tabAccounts, Sentence: accountsText(total, admins), Add: "New account",
+	hd := head{Title: tabAccounts, Sentence: accountsText(total, admins), Add: "New account",
 		New: "/ui/objects/users/new"}
 	return pageOfList(r, hd, t, search{Label: "Find an account", Value: q, Cut: cutText(len(t.Rows), len(list), total)})
 }
@@ -94,7 +94,7 @@ func (h *handlers) tokens(r *shell.Request) (*shell.Page, error) {
 			t.Rows = append(t.Rows, tokenRow(k, names[k.CreatedBy], r.Now))
 		}
 	}
-	hd := head{Title: tabTokens, Tab: tabTokens, Sentence: tokensText(api, sessions), Add: "New token",
+	hd := head{Title: tabTokens, Sentence: tokensText(api, sessions), Add: "New token",
 		New: "/ui/objects/tokens/new"}
 	return pageOfList(r, hd, t, search{Label: "Find a token", Value: q, Cut: cutText(len(t.Rows), len(list), len(list))})
 }

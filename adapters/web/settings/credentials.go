@@ -30,7 +30,7 @@ func (h *handlers) credentials(r *shell.Request) (*shell.Page, error) {
 			Href: "/ui/settings/credentials/" + c.ID}, secretCell(c), text(sourceText(c)), at(c.UpdatedAt)}})
 	}
 	p.Total, p.Shown = total, len(list)
-	return pageOfList(r, head{Title: tabCredentials, Tab: tabCredentials, Sentence: credentialsText(total, missing),
+	return pageOfList(r, head{Title: tabCredentials, Sentence: credentialsText(total, missing),
 		Add: "New credential", New: "/ui/objects/credentials/new"}, t, search{Pages: &p})
 }
 
@@ -83,7 +83,7 @@ func (h *handlers) credential(r *shell.Request) (*shell.Page, error) {
 	}
 	slices.SortStableFunc(v.Facts[4:], func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
 	v.Used = usersOf(r, c.ID)
-	return show(r, head{Title: c.Name, Tab: tabCredentials, Sentence: usedText(len(v.Used.Rows))}, recordPage(v))
+	return show(r, head{Title: c.Name, Sentence: usedText(len(v.Used.Rows))}, recordPage(v))
 }
 
 // usersOf lists the records that name a credential, as far as the viewer may read them.
@@ -132,7 +132,7 @@ func (h *handlers) types(r *shell.Request) (*shell.Page, error) {
 		t.Rows = append(t.Rows, row{Cells: []cell{{Text: x.Name, Href: "/ui/settings/credential-types/" + x.ID},
 			text(fieldsText(x.Fields)), at(x.UpdatedAt)}})
 	}
-	return pageOfList(r, head{Title: "Credential types", Tab: tabTypes, Sentence: typesText(total), Add: "New type",
+	return pageOfList(r, head{Title: "Credential types", Sentence: typesText(total), Add: "New type",
 		New: "/ui/objects/credential-types/new"}, t, search{Cut: cutText(len(list), len(list), total)})
 }
 
@@ -159,6 +159,6 @@ func (h *handlers) oneType(r *shell.Request) (*shell.Page, error) {
 		v.Used.Rows = append(v.Used.Rows, row{Cells: []cell{{Text: c.Name, Href: "/ui/settings/credentials/" + c.ID},
 			secretCell(c)}})
 	}
-	return show(r, head{Title: t.Name, Tab: tabTypes, Sentence: typesOfText(len(list)), Add: "New credential of it",
+	return show(r, head{Title: t.Name, Sentence: typesOfText(len(list)), Add: "New credential of it",
 		New: "/ui/objects/credentials/new?type_id=" + t.ID}, recordPage(v))
 }

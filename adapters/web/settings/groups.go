@@ -20,7 +20,7 @@ func (h *handlers) teams(r *shell.Request) (*shell.Page, error) {
 		t.Rows = append(t.Rows, row{Cells: []cell{{Text: x.Name, Href: "/ui/settings/teams/" + x.ID}, at(x.CreatedAt)},
 			Link: deleteOf("teams", x.ID), LinkText: "Delete"})
 	}
-	return pageOfList(r, head{Title: tabTeams, Tab: tabTeams, Sentence: teamsText(total), Add: "New team",
+	return pageOfList(r, head{Title: tabTeams, Sentence: teamsText(total), Add: "New team",
 		New: "/ui/objects/teams/new"}, t, search{Cut: cutText(len(list), len(list), total)})
 }
 
@@ -35,7 +35,7 @@ func (h *handlers) orgs(r *shell.Request) (*shell.Page, error) {
 		t.Rows = append(t.Rows, row{Cells: []cell{{Text: x.Name, Href: "/ui/settings/orgs/" + x.ID}, at(x.CreatedAt)},
 			Link: deleteOf("orgs", x.ID), LinkText: "Delete"})
 	}
-	return pageOfList(r, head{Title: tabOrgs, Tab: tabOrgs, Sentence: orgsText(total), Add: "New organization",
+	return pageOfList(r, head{Title: tabOrgs, Sentence: orgsText(total), Add: "New organization",
 		New: "/ui/objects/orgs/new"}, t, search{Cut: cutText(len(list), len(list), total)})
 }
 
@@ -80,7 +80,7 @@ func (h *handlers) team(r *shell.Request) (*shell.Page, error) {
 		v.Others.Rows = append(v.Others.Rows, row{Cells: []cell{names.cell(g.Object), text(string(g.Level))},
 			Link: deleteOf("grants", g.ID), LinkText: "Delete"})
 	}
-	return show(r, head{Title: t.Name, Tab: tabTeams, Sentence: teamText(total, len(grants))}, groupPage(v))
+	return show(r, head{Title: t.Name, Sentence: teamText(total, len(grants))}, groupPage(v))
 }
 
 // org shows an organization.
@@ -118,7 +118,7 @@ func (h *handlers) org(r *shell.Request) (*shell.Page, error) {
 			admins++
 		}
 	}
-	return show(r, head{Title: o.Name, Tab: tabOrgs, Sentence: orgText(total, admins)}, groupPage(v))
+	return show(r, head{Title: o.Name, Sentence: orgText(total, admins)}, groupPage(v))
 }
 
 func membersTable(path, op, id string, list []identity.Member, roles bool) table {

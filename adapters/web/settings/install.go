@@ -48,7 +48,7 @@ func (h *handlers) doctor(r *shell.Request) (*shell.Page, error) {
 		v.Checked.Rows = append(v.Checked.Rows, row{Cells: []cell{text(shell.Words(name)),
 			text(shell.Count(report.Checked[name])), result}})
 	}
-	return show(r, head{Title: tabDoctor, Tab: tabDoctor, Sentence: doctorText(n[system.Error], n[system.Warning],
+	return show(r, head{Title: tabDoctor, Sentence: doctorText(n[system.Error], n[system.Warning],
 		len(report.Checked))}, doctorPage(v))
 }
 
@@ -96,7 +96,7 @@ func (h *handlers) licence(r *shell.Request) (*shell.Page, error) {
 		v.Features.Rows = append(v.Features.Rows, row{Cells: []cell{text(shell.Words(name)),
 			text(tierWord(features[name])), has}})
 	}
-	return show(r, head{Title: tabLicence, Tab: tabLicence, Sentence: licenceText(r, v.Status)}, licencePage(v))
+	return show(r, head{Title: tabLicence, Sentence: licenceText(r, v.Status)}, licencePage(v))
 }
 
 // workers lists the executors, and the tokens of workers.
@@ -115,7 +115,7 @@ func (h *handlers) workers(r *shell.Request) (*shell.Page, error) {
 		t.Rows = append(t.Rows, row{Cells: []cell{text(k.Name), text(strings.Join(k.Queues, ", ")), at(k.CreatedAt), ends},
 			Link: deleteOf("worker-tokens", k.ID), LinkText: "Delete"})
 	}
-	return pageOfList(r, head{Title: tabWorkers, Tab: tabWorkers, Sentence: workersText(total),
+	return pageOfList(r, head{Title: tabWorkers, Sentence: workersText(total),
 		Add: "New token of a worker",
 		New: "/ui/objects/worker-tokens/new"}, t, search{})
 }
@@ -138,7 +138,7 @@ func (h *handlers) profiles(r *shell.Request) (*shell.Page, error) {
 			text(cmp.Or(w.Isolation.Profile, "not known")), text(abi),
 			text(cmp.Or(strings.Join(w.Isolation.Limits, ", "), "none")), at(w.SeenAt)}})
 	}
-	return pageOfList(r, head{Title: "Isolation profiles", Tab: tabProfiles, Sentence: profilesText(total)}, t, search{})
+	return pageOfList(r, head{Title: "Isolation profiles", Sentence: profilesText(total)}, t, search{})
 }
 
 // letters lists the dead letters.
@@ -155,7 +155,7 @@ func (h *handlers) letters(r *shell.Request) (*shell.Page, error) {
 			Href: "/ui/settings/dead-letters/" + l.ID}, text(short(l.Error)), text(shell.Count(l.Attempts)), at(l.LastAt)}})
 	}
 	p.Total, p.Shown = total, len(list)
-	return pageOfList(r, head{Title: tabLetters, Tab: tabLetters, Sentence: lettersText(total)}, t, search{Pages: &p})
+	return pageOfList(r, head{Title: tabLetters, Sentence: lettersText(total)}, t, search{Pages: &p})
 }
 
 // letter shows a dead letter with its error, and retries or deletes it.
@@ -168,5 +168,5 @@ func (h *handlers) letter(r *shell.Request) (*shell.Page, error) {
 	if i < 0 {
 		return nil, &httpapi.Problem{Status: http.StatusNotFound, Text: letterGone}
 	}
-	return show(r, head{Title: list[i].Message.Name, Tab: tabLetters, Sentence: letterText(list[i])}, letterPage(list[i]))
+	return show(r, head{Title: list[i].Message.Name, Sentence: letterText(list[i])}, letterPage(list[i]))
 }

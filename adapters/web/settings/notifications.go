@@ -48,7 +48,7 @@ func (h *handlers) notifications(r *shell.Request) (*shell.Page, error) {
 	if strings.TrimSpace(q) != "" {
 		t.Empty, t.Why = noMatch, clearSearch
 	}
-	return pageOfList(r, head{Title: tabNotifications, Tab: tabNotifications, Sentence: notificationsText(n)}, t,
+	return pageOfList(r, head{Title: tabNotifications, Sentence: notificationsText(n)}, t,
 		search{Label: "Find a notification", Value: q,
 			Cut: cutText(len(answer.Templates), len(answer.Templates), answer.Total)})
 }

@@ -86,7 +86,7 @@ func TestPagesEscapeHostileTexts(t *testing.T) {
 		n := names{"user:u": s, "tpl_1": s}
 		for name, c := range map[string]templ.Component{
 			"list": listPage(rows, search{Label: s, Value: s, Cut: s, Pages: &pages{Total: 1000, Shown: 100}}),
-			"frame": frame(head{Title: s, Sentence: s, New: "/ui/", Add: s, Tabs: []shell.Tab{{Path: "/ui/", Name: s}}},
+			"frame": frame(head{Title: s, Sentence: s, New: "/ui/", Add: s},
 				listPage(table{Empty: s, Why: s}, search{})),
 			"group":  groupPage(groupView{Members: rows, Others: rows, Accounts: shell.Choices(s), Roles: shell.Choices(s)}),
 			"record": recordPage(recordView{Facts: []fact{{s, text(s)}}, Used: rows, Note: s}),

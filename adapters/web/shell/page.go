@@ -37,6 +37,8 @@ type Page struct {
 	Title string
 	// Nav is the entry of the navigation that is current, empty for none.
 	Nav string
+	// Tab is the path of the tab of the section that is current; empty for the one that the page is below.
+	Tab string
 	// Glyph is the state that the icon of the tab shows, empty for none.
 	Glyph string
 	// Wide gives the content all of the width. Class is the class of the content's element.

@@ -408,11 +408,11 @@ func Empty(title, text string) templ.Component {
 	})
 }
 
-// Tab is a sub-page of a section.
-type Tab struct{ Path, Name string }
+// View is a way of looking at a page, by its address.
+type View struct{ Path, Name string }
 
-// Tabs shows the sub-pages of a section.
-func Tabs(label, current string, tabs ...Tab) templ.Component {
+// Views shows the ways of looking at a page.
+func Views(label, current string, views ...View) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -450,7 +450,7 @@ func Tabs(label, current string, tabs ...Tab) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, t := range tabs {
+		for _, t := range views {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -4,9 +4,7 @@ import (
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
-	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/execution"
 )
 
 const (
@@ -14,7 +12,6 @@ const (
 	trailText      = "Trail"
 	verifyText     = "Verify"
 	sinceText      = "since"
-	sectionText    = "Pages about trust"
 	nowText        = "Verify now"
 	checkedText    = "What was checked"
 	uncheckedText  = "What was not checked"
@@ -31,7 +28,6 @@ const (
 	filterText     = "Show"
 	emptyTitle     = "No entry fits"
 	emptyHint      = "The trail has entries, but none of that actor and object."
-	erasedText     = "erased name"
 	deniedText     = "refused"
 	failedText     = "failed"
 	detailsText    = "Details"
@@ -68,23 +64,6 @@ func anchoredSentence(v *verdict) string {
 		return "No head of it was stamped from outside."
 	}
 	return "Stamped from outside up to entry " + shell.Count(v.Anchored) + "."
-}
-
-// actorName returns who acted, for the beginning of a sentence.
-func actorName(a actor.Actor) string {
-	switch {
-	case a.Type == actor.Worker && a.Name != "":
-		return execution.ShownName(a.Name)
-	case a.Name != "":
-		return a.Name
-	case a.Type == actor.System:
-		return "The system"
-	case a.Type == actor.Worker: // one without a name, such as that of a server
-		return "A worker"
-	case a.Type == actor.Anonymous:
-		return "A visitor"
-	}
-	return ""
 }
 
 // phrase returns what an action did, without its actor and its object.

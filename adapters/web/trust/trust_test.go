@@ -40,7 +40,7 @@ func TestLinesEscapeAndNameErasures(t *testing.T) {
 	}
 	page := b.String()
 	for _, want := range []string{"48,211", "released", "/ui/runs/run_01k0a8bq3vtx5zk9w2m4n6p8rs", ">run n6p8rs<",
-		erasedText, deniedText, "created", "<b>A worker</b>", "<b>edge</b>"} {
+		shell.ErasedText, deniedText, "created", "<b>A worker</b>", "<b>edge</b>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing in %s", want, page)
 		}

@@ -106,8 +106,8 @@ func stepsPage(v stepsView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = shell.Tabs(viewsText, current(v), shell.Tab{Path: "?view=graph", Name: graphText},
-			shell.Tab{Path: "?view=list", Name: listText}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = shell.Views(viewsText, current(v), shell.View{Path: "?view=graph", Name: graphText},
+			shell.View{Path: "?view=list", Name: listText}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
