@@ -79,6 +79,7 @@ func Libraries() map[string][]string {
 		"goplugin":    {"github.com/hashicorp/**", "google.golang.org/**"},
 		"web": {
 			"github.com/a-h/templ/**", "github.com/yuin/goldmark/**", "github.com/danielgtaylor/huma/v2/**", "./docs",
+			"go.yaml.in/yaml/v3",
 		},
 	}
 }

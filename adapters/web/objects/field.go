@@ -11,11 +11,12 @@ import (
 type field struct {
 	shell.FieldSpec
 	Member string
-	// Widget is picks, suggest, zone, cron, fixed, or empty for what FieldSpec describes.
+	// Widget is picks, suggest, zone, cron, fixed, steps, or empty for what FieldSpec describes.
 	Widget  string
 	Values  []string // of picks
 	Suggest []shell.Choice
-	Fires   *fires // of cron
+	Fires   *fires      // of cron
+	Steps   *stepsField // of steps
 }
 
 // set reports whether the field has a value that is not that of an empty form.
@@ -197,6 +198,8 @@ func (b *builder) list(f *field, w memberSpec, s *schema, stored any) {
 		several = ":some"
 	}
 	switch {
+	case w.Widget == "steps" && items != nil:
+		b.steps(f, w, s, stored)
 	case items == nil || items.Type != "string":
 		b.object(f, w, stored)
 	case len(items.Enum) > 0:

@@ -32,6 +32,7 @@ func New(p Params) shell.Section {
 		need := identity.Need{Kind: "system", Act: "read"} // each form needs the right of its operation too
 		s.Get("/ui/objects", need, h.index)
 		s.Get("/ui/objects/cron", need, h.cron)
+		s.Post("/ui/objects/steps", need, h.read)
 		s.Get("/ui/objects/{kind}/new", need, h.create)
 		s.Get("/ui/objects/{kind}/{id}/edit", need, h.edit)
 		s.Post("/ui/objects/policies/draft", identity.Need{Kind: "policy", Act: "write"}, h.draft)

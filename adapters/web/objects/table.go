@@ -23,7 +23,7 @@ type groupSpec struct {
 // memberSpec words a member.
 type memberSpec struct {
 	Label, Help string
-	// Widget is area, code, json, password, pairs, zone, cron or tool; empty follows from the schema.
+	// Widget is area, code, json, password, pairs, steps, zone, cron or tool; empty follows from the schema.
 	Widget string
 	// Refers is the kind of records that the value names.
 	Refers string

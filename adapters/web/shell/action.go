@@ -198,9 +198,9 @@ func problemIn(a httpapi.Answer) *httpapi.Problem {
 
 // bodyOf makes the body of a request of the fields of a form. The name of a field is the path of the member, with dots,
 // and may end in its type: ":int", ":number", ":bool", ":list" (of values that commas or lines separate), ":lines",
-// ":many" (one value for each field of the name), ":pairs" (an object of lines "name=value"), ":json" and ":text",
-// which stays as it is. ":empty" is an empty text if its box is ticked. An empty field is no member, but for those of
-// the types ":bool", ":text", ":many" and ":set", which is ":lines" else; ":some" is ":many" else.
+// ":many" (one value for each field of the name), ":pairs" (an object of lines "name=value"), ":json", ":yaml" and
+// ":text", which stays as it is. ":empty" is an empty text if its box is ticked. An empty field is no member, but for
+// those of the types ":bool", ":text", ":many" and ":set", which is ":lines" else; ":some" is ":many" else.
 func bodyOf(form url.Values) (map[string]any, *httpapi.Problem) {
 	body := map[string]any{}
 	var p *httpapi.Problem
@@ -273,6 +273,9 @@ func valueOf(kind string, values []string) (any, error) {
 		return separated(v, kind == "list"), nil
 	case "json":
 		return parseJSON(v)
+	case "yaml":
+		value, _, err := ReadYAML(v)
+		return value, err
 	}
 	return strings.ReplaceAll(v, "\r\n", "\n"), nil
 }

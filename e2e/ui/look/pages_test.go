@@ -61,6 +61,17 @@ func (s *site) list(path, list, member string) []string {
 
 func (s *site) first(kind string) string { s.t.Helper(); return s.list("/v1/"+kind, kind, "id")[0] }
 
+// workflow returns a template with steps.
+func (s *site) workflow() string {
+	s.t.Helper()
+	steps := s.list("/v1/templates?limit=1000", "templates", "steps")
+	i := slices.IndexFunc(steps, func(text string) bool { return strings.HasPrefix(text, "[map") })
+	if i < 0 {
+		s.t.Fatal("no template has steps")
+	}
+	return s.list("/v1/templates?limit=1000", "templates", "id")[i]
+}
+
 // run returns the newest run with a member of a value.
 func (s *site) run(member, value string) string {
 	s.t.Helper()
@@ -115,7 +126,8 @@ func (s *site) pages() []page {
 		page{"host", "fleet/" + url.PathEscape(host)},
 		page{"policy", "trust/policies/" + s.first("policies")}, page{"window", "trust/windows/" + s.first("windows")},
 		page{"change", "changes/" + url.PathEscape(s.list("/v1/changes", "changes", "change")[0])},
-		page{"edit-policy", "objects/policies/" + s.first("policies") + "/edit"})
+		page{"edit-policy", "objects/policies/" + s.first("policies") + "/edit"},
+		page{"edit-workflow", "objects/templates/" + s.workflow() + "/edit"})
 }
 
 // themes are the values of the media feature prefers-color-scheme.
@@ -123,7 +135,8 @@ func themes() []string { return []string{"light", "dark"} }
 
 // complete is when a page is: streams stay open, so that the network is no sign of it.
 const complete = "document.readyState === 'complete' && " +
-	"[...document.querySelectorAll('#matrix, #log')].every(e => e.dataset.ready !== undefined || e.hidden)"
+	"[...document.querySelectorAll('#matrix, #log')].every(e => e.dataset.ready !== undefined || e.hidden) && " +
+	"[...document.querySelectorAll('.flow')].every(e => e.dataset.started !== undefined)"
 
 // open shows a page when it is complete, with features of media queries.
 func (s *site) open(b *browser.Browser, width, height int64, path string, features ...string) *browser.Page {
