@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestPolicySentences edits a policy in sentences without script: the draft is worded, tried on past runs and saved, and
-// the licence is told before.
+// TestPolicySentences edits a policy in sentences without script: the draft is worded, tried on past runs and saved,
+// and the licence is told before.
 func TestPolicySentences(t *testing.T) {
 	t.Parallel()
 	r := newSettingsRig(t)
@@ -59,7 +59,8 @@ func TestPolicySentences(t *testing.T) {
 	contains(t, html, `value="bash"`, "Holds runs of the tool bash", "sheet-delete")
 	lacks(t, html, "The licence includes")
 	form = hiddenOf(html)
-	r.Do(http.MethodPut, "/v1/policies/"+filepath.Base(page), harness.Body{"name": "changed", "effect": "require_approval"})
+	r.Do(http.MethodPut, "/v1/policies/"+filepath.Base(page), harness.Body{"name": "changed",
+		"effect": "require_approval"})
 	form.Set("name", "mine")
 	form.Set("effect", "require_approval")
 	kept := hiddenOf(draft("?id=" + filepath.Base(page)))
@@ -80,10 +81,12 @@ func TestPolicySentences(t *testing.T) {
 func TestPolicyFilePages(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "policies.yaml")
-	if err := os.WriteFile(file, []byte("policies:\n- {name: second person, effect: require_approval}\n"), 0o600); err != nil {
+	text := []byte("policies:\n- {name: second person, effect: require_approval}\n")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := harness.Start(t, harness.Options{Env: []string{harness.WithoutPrograms}, Flags: []string{"--policy-file", file}})
+	s := harness.Start(t, harness.Options{Env: []string{harness.WithoutPrograms},
+		Flags: []string{"--policy-file", file}})
 	for _, path := range []string{"/ui/trust/policies", "/ui/objects/policies/new"} {
 		html := settingsPage(t, s.Client, path, http.StatusOK)
 		contains(t, html, "The policies come from a file of the server.", file)

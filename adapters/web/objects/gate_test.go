@@ -30,9 +30,10 @@ func withoutPage() map[string]string {
 		"compare-template":         compared,
 		"compare-schedule":         compared,
 		"compare-inventory-source": compared,
-		"resolve-inventory":        "It changes nothing. The pages of a launch and of an inventory read the same from the port.",
-		"submit-pipeline": "A workflow is a template with steps, which the page of the template launches. A pipeline that " +
-			"is not stored is for programs.",
+		"resolve-inventory": "It changes nothing. The pages of a launch and of an inventory read the same from " +
+			"the port.",
+		"submit-pipeline": "A workflow is a template with steps, which the page of the template launches. A pipeline " +
+			"that is not stored is for programs.",
 	}
 }
 

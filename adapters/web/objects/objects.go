@@ -127,7 +127,8 @@ func (h *handlers) create(r *shell.Request) (*shell.Page, error) {
 		return nil, err
 	}
 	if b.choosing() {
-		return &shell.Page{Title: chooseTitle, Nav: navOf(r, t), Tab: t.Home, Body: choosePage(chooseTitle, chooseIntro, b.offers())}, nil
+		return &shell.Page{Title: chooseTitle, Nav: navOf(r, t), Tab: t.Home,
+			Body: choosePage(chooseTitle, chooseIntro, b.offers())}, nil
 	}
 	next := t.Home
 	if t.Detail != "" {

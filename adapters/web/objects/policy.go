@@ -24,7 +24,7 @@ const policyKind = "policies"
 type policyForm struct {
 	view
 	Rule, Release []slot
-	Said          said
+	Summary       summary
 	Trial         *policyview.Trial
 	// Draft is the address that answers what a draft says and would have done.
 	Draft string
@@ -36,8 +36,8 @@ type slot struct {
 	Field  field
 }
 
-// said is what the draft says in words and as JSON, and what stands in its way.
-type said struct {
+// summary is what the draft says in words and as JSON, and what stands in its way.
+type summary struct {
 	Sentence, JSON, Problem string
 	Notes                   []string
 	Effect                  policy.Effect
@@ -99,9 +99,9 @@ func (h *handlers) policy(b *builder, v view) (*shell.Page, error) {
 		}
 		body = entered
 	}
-	p.Said = b.said(body, lacks)
-	p.Said.Problem = problem
-	if err := h.count(b.r.Context(), id, body, &p.Said); err != nil {
+	p.Summary = b.summary(body, lacks)
+	p.Summary.Problem = problem
+	if err := h.count(b.r.Context(), id, body, &p.Summary); err != nil {
 		return nil, err
 	}
 	if b.r.Method == http.MethodPost && b.r.URL.Query().Has("try") && problem == "" {
@@ -114,7 +114,7 @@ func (h *handlers) policy(b *builder, v view) (*shell.Page, error) {
 		}
 	}
 	return &shell.Page{Title: v.Title, Nav: navOf(b.r, b.table), Tab: b.table.Home, Body: policyPage(p),
-		Parts: map[string]templ.Component{"said": saidPart(p.Said), "trial": policyview.Show(p.Trial)}}, nil
+		Parts: map[string]templ.Component{"summary": summaryPart(p.Summary), "trial": policyview.Show(p.Trial)}}, nil
 }
 
 // arrange takes the fields of the sentences out of the groups. A refused form shows all of its fields.
@@ -193,15 +193,15 @@ func (b *builder) drafted() map[string]any {
 	return out
 }
 
-// said words a draft, and says what the licence refuses of it.
-func (b *builder) said(body map[string]any, lacks map[string]system.Tier) (out said) {
+// summary words a draft, and says what the licence refuses of it.
+func (b *builder) summary(body map[string]any, lacks map[string]system.Tier) (out summary) {
 	var of rule
 	raw, err := json.Marshal(body)
 	if err == nil {
 		err = json.Unmarshal(raw, &of)
 	}
 	if err != nil {
-		return said{Problem: err.Error()}
+		return summary{Problem: err.Error()}
 	}
 	p := policy.Policy{Effect: of.Effect, Match: of.Match, ExcludeDryRun: of.ExcludeDryRun, RiskAtLeast: of.RiskAtLeast,
 		Actors: of.Actors, DistinctApprover: of.DistinctApprover, ApprovalsNeeded: of.ApprovalsNeeded,
@@ -265,7 +265,7 @@ func pruned(body map[string]any) map[string]any {
 }
 
 // count says before it is saved that the licence does not include one policy more in force.
-func (h *handlers) count(ctx context.Context, id string, body map[string]any, s *said) error {
+func (h *handlers) count(ctx context.Context, id string, body map[string]any, s *summary) error {
 	if on, ok := body["enabled"].(bool); ok && !on {
 		return nil
 	}
