@@ -722,7 +722,7 @@ func flowStep(glyph, text string, this bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var34 = []any{"st", shell.Hue(glyph)}
+		var templ_7745c5c3_Var34 = []any{"st wrap", shell.Hue(glyph)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var34...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
