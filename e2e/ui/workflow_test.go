@@ -52,8 +52,8 @@ func (f flowPage) chosen(name string) {
 	f.Wait("the step "+name+" is chosen", fmt.Sprintf(`(() => {
 		const tree = document.querySelector('[role=tree]');
 		const item = document.getElementById(tree.getAttribute('aria-activedescendant'));
-		return document.activeElement === tree && item?.getAttribute('aria-label').startsWith(%q);
-	})()`, name+","))
+		return document.activeElement === tree && item?.dataset.name === %q;
+	})()`, name))
 }
 
 // named gives the chosen step a name.

@@ -60,7 +60,7 @@ export const what = s => {
   return `${s.tool || 'ansible'} ${String(s.playbook || s.command || '').trim().split('\n')[0]}`.trim();
 };
 
-// picture returns the graph. Labels are the names of the steps for assistive tools; marks has a word for each step at
+// picture returns the graph. Labels say to assistive tools what is not written; marks has a word for each step at
 // fault.
 export const picture = (steps, plan, { cur, from, labels, marks }) => {
   const { nodes, width, height } = plan, edges = [];
@@ -71,11 +71,11 @@ export const picture = (steps, plan, { cur, from, labels, marks }) => {
   }));
   return draw('svg', { role: 'group', width, height, viewBox: `0 0 ${width} ${height}` }, ...edges, ...steps.map((s, i) => {
     const { x, y, depth } = nodes[i], chosen = s.name === cur;
-    return draw('g', { role: 'treeitem', id: `flow-${i}`, 'data-i': i, 'aria-label': labels[i], 'aria-level': depth + 1,
+    return draw('g', { role: 'treeitem', id: `flow-${i}`, 'data-i': i, 'data-name': s.name, 'aria-description': labels[i], 'aria-level': depth + 1,
       'aria-selected': String(chosen), transform: `translate(${x} ${y})`,
       class: `node${chosen ? ' on' : ''}${s.name === from ? ' from' : ''}${marks[i] ? ' fail' : ''}` },
     draw('rect', { class: 'box', width: W, height: H, rx: 9 }),
-    draw('text', { x: 14, y: 25, 'aria-hidden': 'true' }, cut(s.name, 21)),
-    draw('text', { class: 's', x: 14, y: 43, 'aria-hidden': 'true' }, cut(marks[i] ? `! ${marks[i]}` : what(s), 24)));
+    draw('text', { x: 14, y: 25 }, cut(s.name, 21)), ' ',
+    draw('text', { class: 's', x: 14, y: 43 }, cut(marks[i] ? `! ${marks[i]}` : what(s), 24)));
   }));
 };

@@ -114,7 +114,7 @@ class Editor {
     if (this.index() < 0) this.cur = steps[0]?.name ?? '';
     if (!steps.some(s => s.name === this.from)) this.from = '';
     const after = model.links(steps), faults = this.faults(), marks = steps.map((s, i) => faults.find(p => p.step === i)?.message);
-    const labels = steps.map((s, i) => `${s.name}, ${what(s)}, after ${after[i].join(' and ') || 'nothing'}` +
+    const labels = steps.map((s, i) => `${s.name.length > 21 ? `${s.name}, ` : ''}after ${after[i].join(' and ') || 'nothing'}` +
       (marks[i] ? `, wrong: ${marks[i]}` : ''));
     this.plan = place(steps);
     this.graph.replaceChildren(picture(steps, this.plan, { cur: this.cur, from: this.from, labels, marks }));
