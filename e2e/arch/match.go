@@ -72,6 +72,9 @@ func adapterAllows(from, imported string) bool {
 		// Sections share the frame, and the surface of HTTP knows the caller.
 		return imported == "./adapters/httpapi" || under(imported, "./adapters/web") &&
 			(under(imported, "./adapters/web/"+parts[1]) || slices.Contains(sharedPages(), imported))
+	case "importers":
+		// Formats share what reads and collects; see the comment of the package.
+		return under(imported, "./adapters/importers/"+parts[1]) || slices.Contains(sharedReaders(), imported)
 	case "tools":
 		return under(imported, "./adapters/tools/proc") || under(imported, "./adapters/tools/"+parts[1])
 	default:
@@ -83,6 +86,14 @@ func adapterAllows(from, imported string) bool {
 func sharedPages() []string {
 	return []string{"./adapters/web/shell", "./adapters/web/assets", "./adapters/web/runview",
 		"./adapters/web/policyview"}
+}
+
+// sharedReaders lists the packages that the formats of imports may import.
+func sharedReaders() []string {
+	return []string{
+		"./adapters/importers/draft", "./adapters/importers/document", "./adapters/importers/archive",
+		"./adapters/importers/crontime",
+	}
 }
 
 func wired(rule string) bool { return rule == "module" || rule == "adapter" }

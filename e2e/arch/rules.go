@@ -183,7 +183,7 @@ func outerRules() []Rule {
 			May:     "`ports/**`, `platform/**`, the one library it adapts; `fx` in `module.go` only",
 			Never: "modules; other adapters, except `sqlstore` -> its own folders, `sqlstore/<ctx>` -> what is no context " +
 				"there, `httpapi/<ctx>` -> `adapters/httpapi`, `web/**` -> `adapters/httpapi` and its shared packages, " +
-				"`tools/<x>` -> `tools/proc`",
+				"`tools/<x>` -> `tools/proc`, `importers/<format>` -> what formats share",
 			Why: "an adapter that knows another one, or the behaviour behind its port, cannot be exchanged alone",
 		},
 		{
