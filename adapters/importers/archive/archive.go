@@ -5,11 +5,13 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"io"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/fault"
@@ -37,15 +39,12 @@ type Archive struct{ files []*zip.File }
 // be read, or that has a name that is absolute, leads outside, or occurs twice, a link, an encrypted file, or files that
 // share bytes; the fault names the entry.
 func Open(body []byte) (*Archive, error) {
-	if n := entries(body); n > MaxEntries {
-		return nil, importer.ArchiveTooLarge.New("the archive has %d entries, more than %d", n, MaxEntries)
+	if err := directory(body); err != nil {
+		return nil, err
 	}
 	r, err := zip.NewReader(bytes.NewReader(body), int64(len(body)))
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return nil, importer.Malformed.New("the archive cannot be read: %s", plain(err))
-	}
-	if len(r.File) > MaxEntries {
-		return nil, importer.ArchiveTooLarge.New("the archive has %d entries, more than %d", len(r.File), MaxEntries)
 	}
 	a := &Archive{}
 	seen := make(map[string]bool, len(r.File))
@@ -109,13 +108,13 @@ func content(f *zip.File, limit int64) ([]byte, error) {
 	}
 	r, err := f.Open()
 	if err != nil {
-		return nil, badEntry(f.Name, plain(err))
+		return nil, badEntry(f.Name, "cannot be read: "+plain(err))
 	}
 	defer func() { _ = r.Close() }()
 	// The reader refuses more bytes than the directory says.
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
-		return nil, badEntry(f.Name, plain(err))
+		return nil, badEntry(f.Name, "cannot be read: "+plain(err))
 	}
 	if int64(len(data)) > limit {
 		return nil, importer.ArchiveTooLarge.New("%q of the archive has more than %d MiB", f.Name, limit>>20)
@@ -127,7 +126,8 @@ func content(f *zip.File, limit int64) ([]byte, error) {
 func refused(f *zip.File) string {
 	name := f.Name
 	switch {
-	case name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+	case name == "" || len(name) > maxName || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, unicode.IsControl):
 		return "has no usable name"
 	case strings.HasPrefix(name, "/") || strings.Contains(name, `\`) || len(name) > 1 && name[1] == ':':
 		return "has a path that is not relative"
@@ -153,7 +153,7 @@ func (a *Archive) overlap() error {
 	for _, f := range a.files {
 		from, err := f.DataOffset()
 		if err != nil {
-			return badEntry(f.Name, plain(err))
+			return badEntry(f.Name, "cannot be read: "+plain(err))
 		}
 		//nolint:gosec // The directory of a body of this size holds no larger number that reads without an error.
 		spans = append(spans, span{from, from + int64(f.CompressedSize64), f.Name})
@@ -176,12 +176,42 @@ func badEntry(name, reason string) error {
 // plain returns the text of an error of the archive's reader.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "zip: ") }
 
-// entries returns the number of entries that the end of the directory declares, 0 if there is none. It is read before
-// the directory, which costs memory for each entry.
-func entries(body []byte) int {
-	end := bytes.LastIndex(body, []byte("PK\x05\x06"))
-	if end < 0 || end+12 > len(body) {
-		return 0
+// directory refuses a directory with too many entries before it is read, because each costs memory. The number that its
+// end declares may be wrong, so the entries are counted, wherever the reader may look for them.
+func directory(body []byte) error {
+	const size = 22
+	end := -1
+	if len(body) >= size {
+		end = bytes.LastIndex(body[:len(body)-size+4], []byte("PK\x05\x06"))
 	}
-	return int(body[end+10]) | int(body[end+11])<<8
+	if end < 0 {
+		return importer.Malformed.New("the archive has no directory; it may be cut off")
+	}
+	declared := int(binary.LittleEndian.Uint16(body[end+10:]))
+	length := int(binary.LittleEndian.Uint32(body[end+12:]))
+	offset := int(binary.LittleEndian.Uint32(body[end+16:]))
+	if end >= 20 && bytes.HasPrefix(body[end-20:], []byte("PK\x06\x07")) && (length == 0xffff || offset == 0xffffffff) {
+		return importer.ArchiveTooLarge.New("the archive has the form for more than 65,534 entries or 4 GiB")
+	}
+	for _, n := range []int{declared, headers(body, end-length), headers(body, offset)} {
+		if n > MaxEntries {
+			return importer.ArchiveTooLarge.New("the archive has more than %d entries", MaxEntries)
+		}
+	}
+	return nil
+}
+
+// headers counts the entries of a directory at an offset of body.
+func headers(body []byte, offset int) int {
+	const size = 46
+	n := 0
+	for offset >= 0 && offset+size <= len(body) && bytes.HasPrefix(body[offset:], []byte("PK\x01\x02")) {
+		n++
+		length := size
+		for _, at := range []int{28, 30, 32} { // the lengths of the name, the extra fields and the comment
+			length += int(binary.LittleEndian.Uint16(body[offset+at:]))
+		}
+		offset += length
+	}
+	return n
 }

@@ -8,11 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
+	"strings"
 	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/importer"
@@ -20,9 +17,14 @@ import (
 
 // The limits of a document.
 const (
-	MaxDepth = 200
-	MaxNodes = 2_000_000 // values of YAML after the expansion of aliases, elements of XML
-	maxText  = 64 << 20  // bytes of all values of YAML after the expansion of aliases
+	MaxDepth  = 200
+	maxMemory = 192 << 20 // bytes that the values of a document may take, by the estimates below
+)
+
+// What values take in memory besides their text, in bytes.
+const (
+	valueSize = 40
+	mapSize   = 320
 )
 
 // Text returns a body without a byte-order mark. A body that is not UTF-8 is Malformed.
@@ -40,7 +42,7 @@ func JSON(body []byte, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := depth(body); err != nil {
+	if err := bounded(body); err != nil {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -54,9 +56,9 @@ func JSON(body []byte, into any) error {
 	return nil
 }
 
-// depth refuses JSON that nests too deeply, before anything is built from it.
-func depth(body []byte) error {
-	n, text, escaped := 0, false, false
+// bounded refuses JSON that nests too deeply or has too many values, before anything is built from it.
+func bounded(body []byte) error {
+	n, size, text, escaped := 0, 0, false, false
 	for i, c := range body {
 		switch {
 		case escaped:
@@ -69,8 +71,16 @@ func depth(body []byte) error {
 			if n++; n > MaxDepth {
 				return malformed(line(body, int64(i)), "the JSON nests deeper than %d levels", MaxDepth)
 			}
+			if size += valueSize; c == '{' {
+				size += mapSize
+			}
+		case c == ',':
+			size += valueSize
 		case c == '}' || c == ']':
 			n--
+		}
+		if size > maxMemory {
+			return malformed(line(body, int64(i)), "the JSON has too many values")
 		}
 	}
 	return nil
@@ -83,152 +93,20 @@ func jsonFault(body []byte, at int64, err error) error {
 	case errors.As(err, &syntax):
 		return malformed(line(body, syntax.Offset), "the JSON is not valid: %s", syntax.Error())
 	case errors.As(err, &kind):
-		return malformed(line(body, kind.Offset), "%q is a %s, which does not belong there", kind.Field, kind.Value)
+		return malformed(line(body, kind.Offset), "%s", misplaced(kind))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return malformed(line(body, int64(len(body))), "the JSON ends too early")
 	}
 	return malformed(line(body, at), "the JSON is not valid")
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+): (.*)`)
-
-// YAML decodes a body that is one YAML document, or the first of several. Values of the type any are those of JSON: nil,
-// bool, json.Number, string, []any and map[string]any. Aliases are expanded within the limits; merge keys are applied.
-func YAML(body []byte, into any) error {
-	body, err := Text(body)
-	if err != nil {
-		return err
+// misplaced says which value has a type that its reader does not accept.
+func misplaced(err *json.UnmarshalTypeError) string {
+	kind, _, _ := strings.Cut(err.Value, " ") // without a number itself
+	if err.Field == "" {
+		return fmt.Sprintf("a value of the type %s does not belong there", kind)
 	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(body, &root); err != nil {
-		return yamlFault(err)
-	}
-	if root.Kind == 0 {
-		return malformed(0, "the document is empty")
-	}
-	value, err := plainValue(&root, 0, &budget{values: MaxNodes, bytes: maxText})
-	if err != nil {
-		return err
-	}
-	// The way through JSON gives the same types and the same faults for both notations.
-	text, err := json.Marshal(value)
-	if err != nil {
-		return malformed(0, "the YAML has a value that JSON cannot hold")
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) {
-			return malformed(0, "%q is a %s, which does not belong there", kind.Field, kind.Value)
-		}
-		return malformed(0, "the YAML is not valid")
-	}
-	return nil
-}
-
-func yamlFault(err error) error {
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		return malformed(n, "the YAML is not valid: %s", m[2])
-	}
-	return malformed(0, "the YAML is not valid")
-}
-
-// budget is what the values of a document may still need.
-type budget struct{ values, bytes int }
-
-func plainValue(n *yaml.Node, level int, left *budget) (any, error) {
-	left.values--
-	left.bytes -= len(n.Value)
-	if left.values < 0 || left.bytes < 0 {
-		return nil, malformed(n.Line, "the YAML has more than %d values, or %d MiB of them", MaxNodes, maxText>>20)
-	}
-	if level > MaxDepth {
-		return nil, malformed(n.Line, "the YAML nests deeper than %d levels, or refers to itself", MaxDepth)
-	}
-	switch n.Kind {
-	case yaml.DocumentNode:
-		return plainValue(n.Content[0], level+1, left)
-	case yaml.AliasNode:
-		return plainValue(n.Alias, level+1, left)
-	case yaml.SequenceNode:
-		list := make([]any, len(n.Content))
-		for i, c := range n.Content {
-			v, err := plainValue(c, level+1, left)
-			if err != nil {
-				return nil, err
-			}
-			list[i] = v
-		}
-		return list, nil
-	case yaml.MappingNode:
-		return plainMap(n, level, left)
-	default:
-		return scalar(n)
-	}
-}
-
-func plainMap(n *yaml.Node, level int, left *budget) (any, error) {
-	out := make(map[string]any, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		if key.Kind == yaml.AliasNode {
-			key = key.Alias
-		}
-		if key.Kind != yaml.ScalarNode {
-			return nil, malformed(key.Line, "a key of the YAML is not a text")
-		}
-		v, err := plainValue(value, level+1, left)
-		if err != nil {
-			return nil, err
-		}
-		if key.Tag == "!!merge" {
-			merge(out, v)
-			continue
-		}
-		out[key.Value] = v
-	}
-	return out, nil
-}
-
-// merge adds the members of a merged map, or of a list of maps, that are not set.
-func merge(out map[string]any, from any) {
-	switch from := from.(type) {
-	case map[string]any:
-		for k, v := range from {
-			if _, ok := out[k]; !ok {
-				out[k] = v
-			}
-		}
-	case []any:
-		for _, m := range from {
-			merge(out, m)
-		}
-	}
-}
-
-// scalar returns a plain value. Dates, binaries and values with tags of other languages stay the text that they are.
-func scalar(n *yaml.Node) (any, error) {
-	switch n.Tag {
-	case "!!null":
-		return nil, nil
-	case "!!bool":
-		var b bool
-		if n.Decode(&b) == nil {
-			return b, nil
-		}
-	case "!!int":
-		var i int64
-		if n.Decode(&i) == nil {
-			return json.Number(strconv.FormatInt(i, 10)), nil
-		}
-	case "!!float":
-		if num := json.Number(n.Value); json.Valid([]byte(num)) {
-			return num, nil
-		}
-	}
-	return n.Value, nil
+	return fmt.Sprintf("%q is of the type %s, which does not belong there", err.Field, kind)
 }
 
 // line returns the line of an offset, from 1.

@@ -17,7 +17,6 @@ type Element struct {
 	Children []*Element
 	Text     string // all text directly in the element
 	Line     int
-	text     []byte
 }
 
 // Child returns the first child of a name, nil if there is none or e is nil.
@@ -79,17 +78,28 @@ var (
 	controls = regexp.MustCompile(`&#(?:0*(?:[1-8]|1[124-9]|2[0-9]|3[01])|x0*(?:[1-8bBcCeEfF]|1[0-9a-fA-F]));`)
 )
 
+// What an element and its first attribute take in memory besides their text, in bytes.
+const (
+	elementSize   = 120
+	attributeSize = 40
+)
+
+// open is an element whose end was not read.
+type open struct {
+	*Element
+	text []byte
+}
+
 // XML reads a document in UTF-8 or ISO-8859-1. A document type is refused, and so is every entity but the five of XML:
 // nothing is expanded and nothing is fetched.
 func XML(body []byte) (*Element, error) {
-	body, err := xmlText(body)
+	text, err := xmlText(body)
 	if err != nil {
 		return nil, err
 	}
-	d := xml.NewDecoder(bytes.NewReader(body))
+	d := xml.NewDecoder(text)
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
-	root := &Element{}
-	stack, count := []*Element{root}, 0
+	stack, size := []open{{Element: &Element{}}}, 0
 	for {
 		token, err := d.RawToken()
 		if errors.Is(err, io.EOF) {
@@ -99,38 +109,46 @@ func XML(body []byte) (*Element, error) {
 		if err != nil {
 			return nil, xmlFault(at, err)
 		}
-		top := stack[len(stack)-1]
+		top := &stack[len(stack)-1]
 		switch token := token.(type) {
 		case xml.Directive:
 			return nil, malformed(at, "the XML has a document type, which is refused")
 		case xml.StartElement:
-			if count++; count > MaxNodes || len(stack) > MaxDepth {
-				return nil, malformed(at, "the XML has more than %d elements or nests deeper than %d levels", MaxNodes, MaxDepth)
+			if size += elementCost(token); size > maxMemory || len(stack) > MaxDepth {
+				return nil, malformed(at, "the XML has too many elements or nests deeper than %d levels", MaxDepth)
 			}
 			e := element(token, at)
 			top.Children = append(top.Children, e)
-			stack = append(stack, e)
+			stack = append(stack, open{Element: e})
 		case xml.EndElement:
 			if len(stack) == 1 || top.Name != token.Name.Local {
 				return nil, malformed(at, "the XML closes %q where it is not open", token.Name.Local)
 			}
-			top.Text, top.text = string(top.text), nil
+			top.Text = string(top.text)
 			stack = stack[:len(stack)-1]
 		case xml.CharData:
 			top.text = append(top.text, token...)
 		}
 	}
-	if len(stack) > 1 {
-		return nil, malformed(stack[len(stack)-1].Line, "the XML does not close %q", stack[len(stack)-1].Name)
+	if last := stack[len(stack)-1]; len(stack) > 1 {
+		return nil, malformed(last.Line, "the XML does not close %q", last.Name)
 	}
-	if len(root.Children) != 1 || len(bytes.TrimSpace(root.text)) > 0 {
+	if root := stack[0]; len(root.Children) != 1 || len(bytes.TrimSpace(root.text)) > 0 {
 		return nil, malformed(0, "the XML is not one element")
 	}
-	return root.Children[0], nil
+	return stack[0].Children[0], nil
 }
 
-// xmlText returns a document without its declaration, in UTF-8, and without references that only XML 1.1 has.
-func xmlText(body []byte) ([]byte, error) {
+func elementCost(token xml.StartElement) int {
+	if len(token.Attr) == 0 {
+		return elementSize
+	}
+	return elementSize + mapSize + attributeSize*len(token.Attr)
+}
+
+// xmlText returns a document with blanks in place of its declaration, which keep the numbers of lines, in UTF-8, and
+// without references that only XML 1.1 has.
+func xmlText(body []byte) (io.Reader, error) {
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	head := declaration.Find(body[:min(len(body), 1024)])
 	if m := encoding.FindSubmatch(head); m != nil && strings.EqualFold(string(m[1]), "iso-8859-1") {
@@ -140,19 +158,44 @@ func xmlText(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Spaces in its place keep the numbers of lines.
-	if loc := declaration.FindIndex(body[:min(len(body), 1024)]); loc != nil {
-		body = append(blank(body[:loc[1]]), body[loc[1]:]...)
+	if attributes(body) > maxMemory/mapSize {
+		return nil, malformed(0, "the XML has too many attributes")
 	}
-	return controls.ReplaceAll(body, nil), nil
+	lines := bytes.Repeat([]byte("\n"), bytes.Count(head, []byte("\n")))
+	body = body[len(head):]
+	if controls.Match(body) {
+		body = withoutControls(body)
+	}
+	return io.MultiReader(bytes.NewReader(lines), bytes.NewReader(body)), nil
 }
 
-func blank(text []byte) []byte {
-	out := bytes.Repeat([]byte(" "), len(text))
-	for i, c := range text {
-		if c == '\n' {
-			out[i] = c
+// attributes returns at most how many attributes the tags have: the decoder builds a whole tag before it hands it out.
+func attributes(body []byte) int {
+	n, tag := 0, false
+	for _, c := range body {
+		switch {
+		case c == '<':
+			tag = true
+		case c == '>':
+			tag = false
+		case c == '=' && tag:
+			n++
 		}
+	}
+	return n
+}
+
+// withoutControls removes references to control characters, but not in sections of plain text.
+func withoutControls(body []byte) []byte {
+	out := make([]byte, 0, len(body))
+	for len(body) > 0 {
+		markup, section, found := bytes.Cut(body, []byte("<![CDATA["))
+		out = append(out, controls.ReplaceAll(markup, nil)...)
+		if !found {
+			break
+		}
+		_, body, _ = bytes.Cut(section, []byte("]]>"))
+		out = append(append(out, "<![CDATA["...), section[:len(section)-len(body)]...)
 	}
 	return out
 }
