@@ -3,6 +3,7 @@ package rundeck
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/importers/document"
@@ -110,7 +111,7 @@ func (s *scope) unread(c *command, names ...string) {
 		"ansible-vault-storage-path", "ansible-become-password-storage-path", "ansible-ssh-auth-type")
 	for _, name := range c.config.rest() {
 		if v := c.config.peek(name); !slices.Contains(names, name) && v != "false" {
-			s.job.needOnce(s.at+".configuration."+oneLine(name), "this setting of the plugin is not kept")
+			s.job.needOnce(s.at+".configuration", "the setting "+strconv.Quote(oneLine(name))+" of the plugin is not kept")
 		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/writ-automation/writ/ports/importer"
 )
 
+// maxJobBytes bounds all files of jobs in an archive, which are in memory as a whole.
+const maxJobBytes = 64 << 20
+
 // archive reads the archive of a project: the jobs, and what else it defines, which has no place.
 func (r *reader) archive(body []byte) error {
 	a, err := archive.Open(body)
@@ -44,11 +47,15 @@ func (r *reader) archive(body []byte) error {
 		what := role(n)
 		return isJob[n] || what == "properties" || what == "definitions" || what == "policy" || what == "scm"
 	}
+	read := 0
 	if err := a.Each(want, func(name string, data []byte) error {
 		if err := r.ctx.Err(); err != nil {
 			return fmt.Errorf("read the archive: %w", err)
 		}
 		if isJob[name] {
+			if read += len(data); read > maxJobBytes {
+				return importer.ArchiveTooLarge.New("the jobs of the archive have more than %d MiB", maxJobBytes>>20)
+			}
 			return r.jobFile(name, data)
 		}
 		r.other(name, data)

@@ -24,12 +24,23 @@ type hereText struct {
 	raw bool // it is not expanded
 }
 
+// special are the characters that a scanner looks at.
+const special = "$@\\\"'()#<\n"
+
 // expand returns a bash script in which replace replaces what it finds at the beginning of a rest of the script. It
 // returns how many bytes it replaces, 0 for nothing.
 func expand(text string, replace func(rest string, q quoting) (string, int)) string {
 	s := &scanner{text: text, replace: replace}
+	s.out.Grow(len(text))
 	for s.at < len(text) {
-		s.next()
+		// Most of a text is passed on as it is.
+		n := strings.IndexAny(text[s.at:], special)
+		if n < 0 {
+			n = len(text) - s.at
+		}
+		if s.copy(n); s.at < len(text) {
+			s.next()
+		}
 	}
 	return s.out.String()
 }
@@ -43,10 +54,11 @@ func (s *scanner) copy(n int) {
 
 // reference replaces a reference at this place, if there is one.
 func (s *scanner) reference(q quoting) bool {
-	if c := s.text[s.at]; c != '$' && c != '@' {
+	rest := s.text[s.at:]
+	if !strings.HasPrefix(rest, "${") && rest[0] != '@' {
 		return false
 	}
-	text, n := s.replace(s.text[s.at:], q)
+	text, n := s.replace(rest, q)
 	if n == 0 {
 		return false
 	}

@@ -67,7 +67,7 @@ func (r *reader) workflow(j *job) {
 	g.sequence(r.scope(j), entry{}, "")
 	switch {
 	case g.full:
-		j.reason = "its workflow has more than " + strconv.Itoa(maxSteps) + " steps, or too many jobs in each other"
+		j.reason = "its workflow has more than " + strconv.Itoa(maxSteps) + " steps, or jobs refer to each other too often"
 		return
 	case g.works == 0:
 		j.reason = "none of its steps can be translated"

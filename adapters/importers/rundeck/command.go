@@ -69,9 +69,7 @@ func (j *job) sequence(f fields) {
 		}
 		j.steps = append(j.steps, j.readCommand(c, at))
 	}
-	for _, name := range f.rest() {
-		j.warn("sequence."+oneLine(name), "%s is not kept: it has no counterpart", oneLine(name))
-	}
+	j.lost(f, "sequence")
 	if len(j.steps) > 1 && j.nodes.remote && !j.parallel && strategy != "step-first" && strategy != "sequential" {
 		j.warn("sequence.strategy", "each step runs on all hosts before the next one, and not all steps on one host first")
 	}
@@ -118,9 +116,7 @@ func (j *job) readCommand(f fields, at string) *command {
 	}
 	// Arguments are passed one by one, which is what quoting the interpreter's arguments is for.
 	f.drop("interpreterArgsQuoted", "nodeStep", "expandTokenInScriptFile", "autoSecureInput", "id")
-	for _, name := range f.rest() {
-		j.warn(at+"."+oneLine(name), "%s of the step is not kept: it has no counterpart", oneLine(name))
-	}
+	j.lost(f, at)
 	return c
 }
 
@@ -135,9 +131,7 @@ func (j *job) readReference(f fields, at string) *reference {
 		j.warn(at+".nodeStep", "the job runs once, and not once for each host")
 	}
 	f.drop("failOnDisable", "childNodes", "nodeIntersect", "ignoreNotifications")
-	for _, name := range f.rest() {
-		j.warn(at+"."+oneLine(name), "%s of the reference is not kept: it has no counterpart", oneLine(name))
-	}
+	j.lost(f, at)
 	return ref
 }
 

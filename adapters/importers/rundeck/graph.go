@@ -11,12 +11,12 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// The bounds of workflows. The last one is for all workflows of an export, in which jobs are inlined again and again.
+// The bounds of workflows. The last one is of all bytes of an export in which the steps of jobs stand for references.
 const (
 	maxSteps    = 256
 	maxDepth    = 16
 	maxStepName = 200
-	maxMade     = 50_000
+	maxInlined  = 32 << 20
 )
 
 // graph is a workflow in the making.
@@ -91,6 +91,11 @@ func (g *graph) step(s scope, c *command, in entry, prefix, name string) exit {
 		return g.reference(s, c, in, prefix)
 	}
 	step, reason := s.render(c)
+	if s.of != g.j {
+		const size = 200 // of a step without its script
+		g.r.inlined += size + len(step.Command)
+		g.full = g.full || g.r.inlined > maxInlined
+	}
 	if reason != "" {
 		return g.fail(s.at, prefix+name, c.kind(), reason, in)
 	}
@@ -106,7 +111,7 @@ func (g *graph) fail(at, name, kind, reason string, in entry) exit {
 
 // add adds a step under a name that is free.
 func (g *graph) add(name string, step importer.Step, in entry) exit {
-	if g.r.made++; len(g.steps) == maxSteps || g.r.made > maxMade {
+	if len(g.steps) == maxSteps {
 		g.full = true
 		return exit{}
 	}

@@ -88,6 +88,19 @@ func (j *job) warn(field, format string, args ...any) { draft.Warn(j.object, fie
 func (j *job) need(field, format string, args ...any) { draft.Need(j.object, field, format, args...) }
 func (j *job) say(format string, args ...any)         { draft.Map(j.object, format, args...) }
 
+// lost warns of the members that were not read, of the object at a place of the export.
+func (j *job) lost(f fields, at string) { lost(j.object, f, at) }
+
+func lost(o *importer.Object, f fields, at string) {
+	for _, name := range f.rest() {
+		shown := oneLine(name)
+		if !exactName.MatchString(shown) {
+			shown = strconv.Quote(shown)
+		}
+		draft.Warn(o, strings.TrimPrefix(at+"."+shown, "."), "%s is not kept: it has no counterpart", shown)
+	}
+}
+
 func (j *job) read(r *reader, f, sequence fields) {
 	if j.object.Name != j.name {
 		j.say("The job is the template %q, named after its group and its name.", j.object.Name)
@@ -109,16 +122,14 @@ func (j *job) read(r *reader, f, sequence fields) {
 	}
 	j.notifications(f.object("notification"))
 	j.sequence(sequence)
-	if selector := f.object("runnerSelector"); selector.text("runnerFilterMode") != "LOCAL" && set(selector) {
+	if selector := f.object("runnerSelector"); set(selector) && selector.text("runnerFilterMode") != "LOCAL" {
 		j.need("runnerSelector", "the job selects a runner: give the template a queue that the right executors serve")
 	}
 	if f.flag("nodeFilterEditable", false) && j.nodes.remote {
 		j.warn("nodeFilterEditable", "nobody chooses other hosts at a launch: they are in the command")
 	}
 	f.drop("defaultTab", "averageDuration", "dateCreated", "lastUpdated", "href", "permalink", "nodesSelectedByDefault")
-	for _, name := range f.rest() {
-		j.warn(name, "%s is not kept: it has no counterpart", oneLine(name))
-	}
+	j.lost(f, "")
 }
 
 // execution reads what happens to runs that overlap, and whether runs are allowed.

@@ -54,9 +54,7 @@ func (j *job) nodeFilter(f fields, at string) nodes {
 		j.warn(at+".filter", "tags are read as groups of the inventory: it needs groups of these names")
 	}
 	j.say("The node filter %q is the pattern %q.", oneLine(strings.TrimSpace(filter+" "+exclude)), oneLine(pattern))
-	for _, name := range f.rest() {
-		j.warn(at+"."+oneLine(name), "%s is not kept: it has no counterpart", oneLine(name))
-	}
+	j.lost(f, at)
 	return n
 }
 
@@ -95,9 +93,7 @@ func (n *nodes) dispatch(j *job, f fields, at string) {
 	if set(f.take("rankAttribute")) {
 		j.warn(at+".rankAttribute", "the order of the hosts is that of the inventory")
 	}
-	for _, name := range f.rest() {
-		j.warn(at+"."+oneLine(name), "%s is not kept: it has no counterpart", oneLine(name))
-	}
+	j.lost(f, at)
 }
 
 // term is a part of a filter: an attribute and its value.

@@ -38,9 +38,7 @@ func (j *job) notifications(f fields) {
 			j.warn("notification."+event, "nobody is notified of this event: a template notifies when a run ends")
 		}
 	}
-	for _, name := range f.rest() {
-		j.warn("notification."+oneLine(name), "%s is not kept: it has no counterpart", oneLine(name))
-	}
+	j.lost(f, "notification")
 	for _, t := range targets {
 		if !t.failure {
 			j.warn(t.at, "the receiver (%s) is notified of failures too: there is no notification of successes alone", t.Kind)
@@ -84,9 +82,7 @@ func (j *job) targets(f fields, at string) []importer.Notification {
 			out = append(out, n)
 		}
 	}
-	for _, name := range f.rest() {
-		j.warn(at+"."+oneLine(name), "%s is not kept: it has no counterpart", oneLine(name))
-	}
+	j.lost(f, at)
 	return out
 }
 
@@ -103,9 +99,7 @@ func (j *job) email(f fields, at string) []importer.Notification {
 	if set(f.take("subject")) {
 		j.warn(at+".subject", "the subject is that of the server")
 	}
-	for _, name := range f.rest() {
-		j.warn(at+"."+oneLine(name), "%s is not kept: the server decides what a mail has", oneLine(name))
-	}
+	j.lost(f, at)
 	if text := strings.Join(to, ","); len(to) > 0 && len(to) <= 100 && len(text) <= 4096 {
 		return []importer.Notification{{Kind: "email", To: text}}
 	}

@@ -112,9 +112,7 @@ func (j *job) readOption(r *reader, o *option, f fields, envs map[string]bool, a
 		j.warn(at+".hidden", "the option is hidden in Rundeck, and is a question here")
 	}
 	f.drop("type", "optionType", "enforced", "enforcedvalues", "sortValues", "valuesListDelimiter", "valuesType")
-	for _, name := range f.rest() {
-		j.warn(at+"."+oneLine(name), "%s of the option is not kept: a question has no such setting", oneLine(name))
-	}
+	j.lost(f, at)
 	j.spec.Survey = append(j.spec.Survey, *q)
 	j.say("The option %s is the question %s of the type %s; scripts find the answer in $%s.", oneLine(o.name), q.Var, q.Type,
 		o.env)
@@ -231,9 +229,7 @@ func (j *job) secureOption(r *reader, o *option, f fields, at string) {
 	r.credential(j, o.env, name, "the option "+oneLine(o.name)+" of the job "+j.object.Name)
 	j.need(at, "the option is secret: enter its value in the credential, which replaces asking for it")
 	f.drop("value", "values", "required", "valueExposed", "label", "description", "type", "optionType", "hidden")
-	for _, name := range f.rest() {
-		j.warn(at+"."+oneLine(name), "%s of the secret option is not kept", oneLine(name))
-	}
+	j.lost(f, at)
 }
 
 var invalidVar = regexp.MustCompile(`[^A-Za-z0-9_]`)

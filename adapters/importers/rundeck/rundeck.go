@@ -56,7 +56,7 @@ type reader struct {
 	added   map[string]bool             // those of the draft
 	found   map[string][2]string        // variables and credentials of secrets in texts
 	foundAs map[string]int              // how many secrets have a name
-	made    int                         // steps of all workflows
+	inlined int                         // bytes of the steps that stand for references
 }
 
 // maxJobs bounds the jobs of an export.
@@ -80,6 +80,7 @@ func (r *reader) document(file string, body []byte) error {
 			ref = fmt.Sprintf("%s, jobs[%d]", file, i)
 		}
 		r.job(ref, f)
+		list[i] = nil // The job has what it needs of it.
 	}
 	return nil
 }

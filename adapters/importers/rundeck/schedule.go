@@ -58,9 +58,7 @@ func (r *reader) scheduleOf(j *job) {
 			draft.Need(o, "options", "the question %s has no default: give the schedule an answer, then enable it", question.Var)
 		}
 	}
-	for _, name := range j.schedule.rest() {
-		draft.Warn(o, "schedule."+oneLine(name), "%s is not kept: it has no counterpart", oneLine(name))
-	}
+	lost(o, j.schedule, "schedule")
 	r.draft.Add(*o)
 }
 

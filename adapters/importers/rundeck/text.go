@@ -89,6 +89,9 @@ func (s *scope) reference(kind, name, written string, q quoting) string {
 
 // bash returns a command or a script with its references replaced by variables.
 func (s *scope) bash(text string, token *regexp.Regexp) string {
+	if !strings.Contains(text, "${") && !strings.Contains(text, "@") {
+		return s.environment(text)
+	}
 	return s.environment(expand(text, func(rest string, q quoting) (string, int) {
 		m := token.FindStringSubmatch(rest)
 		if m == nil {
