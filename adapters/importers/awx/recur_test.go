@@ -1,0 +1,266 @@
+package awx
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // the same zone tables on every machine
+
+	"pgregory.net/rapid"
+
+	"github.com/writ-automation/writ/adapters/importers/crontime"
+)
+
+const stamp = "2006-01-02T15:04"
+
+// reading returns the rule of a text.
+func reading(t testing.TB, text string) *rule {
+	t.Helper()
+	r, err := parseRule(text, map[string]*time.Location{})
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return r
+}
+
+// TestFires compares fires with those that python-dateutil computes, without the times that the clock skips.
+func TestFires(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ now, start, rule, want string }{
+		{"2026-03-26T12:00", "DTSTART;TZID=Europe/Berlin:20240101T023000",
+			"RRULE:FREQ=DAILY;INTERVAL=1",
+			"2026-03-27T01:30 2026-03-28T01:30 2026-03-30T00:30 2026-03-31T00:30 2026-04-01T00:30"},
+		{"2026-10-23T12:00", "DTSTART;TZID=Europe/Berlin:20240101T023000",
+			"RRULE:FREQ=DAILY;INTERVAL=1",
+			"2026-10-24T00:30 2026-10-25T00:30 2026-10-26T01:30 2026-10-27T01:30 2026-10-28T01:30"},
+		{"2026-03-06T12:00", "DTSTART;TZID=America/New_York:20250301T023000",
+			"RRULE:FREQ=DAILY;INTERVAL=1",
+			"2026-03-07T07:30 2026-03-09T06:30 2026-03-10T06:30 2026-03-11T06:30 2026-03-12T06:30"},
+		{"2026-10-30T12:00", "DTSTART;TZID=America/New_York:20250301T013000",
+			"RRULE:FREQ=DAILY;INTERVAL=1",
+			"2026-10-31T05:30 2026-11-01T05:30 2026-11-02T06:30 2026-11-03T06:30 2026-11-04T06:30"},
+		{"2026-03-29T00:10", "DTSTART;TZID=Europe/Berlin:20260101T003000",
+			"RRULE:FREQ=HOURLY;INTERVAL=1",
+			"2026-03-29T00:30 2026-03-29T01:30 2026-03-29T02:30 2026-03-29T03:30 2026-03-29T04:30"},
+		{"2026-10-24T23:10", "DTSTART;TZID=Europe/Berlin:20260101T003000",
+			"RRULE:FREQ=HOURLY;INTERVAL=1",
+			"2026-10-24T23:30 2026-10-25T00:30 2026-10-25T02:30 2026-10-25T03:30 2026-10-25T04:30"},
+		{"2026-10-25T00:10", "DTSTART;TZID=Europe/Berlin:20260101T003000",
+			"RRULE:FREQ=MINUTELY;INTERVAL=20",
+			"2026-10-25T00:30 2026-10-25T00:50 2026-10-25T02:10 2026-10-25T02:30 2026-10-25T02:50"},
+		{"2026-06-01T00:00", "DTSTART:20250106T090000Z",
+			"RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE;WKST=SU",
+			"2026-06-08T09:00 2026-06-10T09:00 2026-06-22T09:00 2026-06-24T09:00 2026-07-06T09:00"},
+		{"2026-06-01T00:00", "DTSTART;TZID=Asia/Kolkata:20250105T090000",
+			"RRULE:FREQ=WEEKLY;INTERVAL=3",
+			"2026-06-14T03:30 2026-07-05T03:30 2026-07-26T03:30 2026-08-16T03:30 2026-09-06T03:30"},
+		{"2026-06-01T00:00", "DTSTART:20250131T060000Z",
+			"RRULE:FREQ=MONTHLY;INTERVAL=1",
+			"2026-07-31T06:00 2026-08-31T06:00 2026-10-31T06:00 2026-12-31T06:00 2027-01-31T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20250131T060000Z",
+			"RRULE:FREQ=MONTHLY;INTERVAL=1;BYMONTHDAY=-1",
+			"2026-06-30T06:00 2026-07-31T06:00 2026-08-31T06:00 2026-09-30T06:00 2026-10-31T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20250131T060000Z",
+			"RRULE:FREQ=MONTHLY;INTERVAL=5;BYMONTHDAY=1,15,-2",
+			"2026-09-01T06:00 2026-09-15T06:00 2026-09-29T06:00 2027-02-01T06:00 2027-02-15T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20250131T060000Z",
+			"RRULE:FREQ=MONTHLY;BYDAY=+2TU",
+			"2026-06-09T06:00 2026-07-14T06:00 2026-08-11T06:00 2026-09-08T06:00 2026-10-13T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20250131T060000Z",
+			"RRULE:FREQ=MONTHLY;BYDAY=-1FR,1MO",
+			"2026-06-01T06:00 2026-06-26T06:00 2026-07-06T06:00 2026-07-31T06:00 2026-08-03T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20250131T060000Z",
+			"RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1",
+			"2026-06-30T06:00 2026-07-31T06:00 2026-08-31T06:00 2026-09-30T06:00 2026-10-30T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20250131T060000Z",
+			"RRULE:FREQ=MONTHLY;BYDAY=SU,SA;BYSETPOS=2,-2;BYHOUR=3,21",
+			"2026-06-06T21:00 2026-06-28T03:00 2026-07-04T21:00 2026-07-26T03:00 2026-08-01T21:00"},
+		{"2026-06-01T00:00", "DTSTART:20240229T060000Z",
+			"RRULE:FREQ=YEARLY",
+			"2028-02-29T06:00 2032-02-29T06:00 2036-02-29T06:00 2040-02-29T06:00 2044-02-29T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20240229T060000Z",
+			"RRULE:FREQ=YEARLY;BYMONTH=1,12;BYMONTHDAY=24",
+			"2026-12-24T06:00 2027-01-24T06:00 2027-12-24T06:00 2028-01-24T06:00 2028-12-24T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20240229T060000Z",
+			"RRULE:FREQ=YEARLY;BYDAY=20MO",
+			"2027-05-17T06:00 2028-05-15T06:00 2029-05-14T06:00 2030-05-20T06:00 2031-05-19T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20240229T060000Z",
+			"RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU",
+			"2027-03-28T06:00 2028-03-26T06:00 2029-03-25T06:00 2030-03-31T06:00 2031-03-30T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20240229T060000Z",
+			"RRULE:FREQ=YEARLY;INTERVAL=2;BYMONTH=11;BYDAY=TU;BYMONTHDAY=2,3,4,5,6,7,8",
+			"2026-11-03T06:00 2028-11-07T06:00 2030-11-05T06:00 2032-11-02T06:00 2034-11-07T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20260530T101500Z",
+			"RRULE:FREQ=DAILY;INTERVAL=3;COUNT=4",
+			"2026-06-02T10:15 2026-06-05T10:15 2026-06-08T10:15"},
+		{"2026-06-01T00:00", "DTSTART:20260520T101500Z",
+			"RRULE:FREQ=DAILY;INTERVAL=3;UNTIL=20260605T101500Z",
+			"2026-06-01T10:15 2026-06-04T10:15"},
+		{"2026-06-01T00:00", "DTSTART;TZID=America/New_York:20260520T201500",
+			"RRULE:FREQ=DAILY;INTERVAL=1;UNTIL=20260604T001500Z",
+			"2026-06-01T00:15 2026-06-02T00:15 2026-06-03T00:15 2026-06-04T00:15"},
+		{"2026-06-01T00:00", "DTSTART:20200101T101500Z",
+			"RRULE:FREQ=MINUTELY;INTERVAL=7",
+			"2026-06-01T00:02 2026-06-01T00:09 2026-06-01T00:16 2026-06-01T00:23 2026-06-01T00:30"},
+		{"2026-06-01T00:00", "DTSTART:20200101T101500Z",
+			"RRULE:FREQ=HOURLY;INTERVAL=7;BYDAY=MO",
+			"2026-06-01T02:15 2026-06-01T09:15 2026-06-01T16:15 2026-06-01T23:15 2026-06-08T02:15"},
+		{"2026-06-01T00:00", "DTSTART:20200101T101500Z",
+			"RRULE:FREQ=MINUTELY;INTERVAL=45;BYHOUR=8,9",
+			"2026-06-01T08:00 2026-06-01T08:45 2026-06-01T09:30 2026-06-02T08:00 2026-06-02T08:45"},
+		{"2026-06-01T00:00", "DTSTART:20270101T101500Z",
+			"RRULE:FREQ=DAILY;INTERVAL=1",
+			"2027-01-01T10:15 2027-01-02T10:15 2027-01-03T10:15 2027-01-04T10:15 2027-01-05T10:15"},
+		{"2026-06-01T00:00", "DTSTART:20200101T101500Z",
+			"RRULE:FREQ=DAILY;BYHOUR=6,18;BYMINUTE=0,30;BYDAY=SA,SU",
+			"2026-06-06T06:00 2026-06-06T06:30 2026-06-06T18:00 2026-06-06T18:30 2026-06-07T06:00"},
+		{"2026-06-01T00:00", "DTSTART:20200101T101530Z",
+			"RRULE:FREQ=WEEKLY;BYDAY=FR;BYMONTHDAY=13",
+			"2026-11-13T10:15 2027-08-13T10:15 2028-10-13T10:15 2029-04-13T10:15 2029-07-13T10:15"},
+		{"2026-06-01T00:00", "DTSTART:20260601T101530Z",
+			"RRULE:FREQ=WEEKLY;BYDAY=MO,FR;BYHOUR=1,5;BYSETPOS=-1;COUNT=6",
+			"2026-06-05T05:15 2026-06-12T05:15 2026-06-19T05:15 2026-06-26T05:15 2026-07-03T05:15"},
+		{"2026-04-03T00:00", "DTSTART;TZID=Australia/Lord_Howe:20260101T014500",
+			"RRULE:FREQ=DAILY",
+			"2026-04-03T14:45 2026-04-04T14:45 2026-04-05T15:15 2026-04-06T15:15 2026-04-07T15:15"},
+		{"2026-10-02T00:00", "DTSTART;TZID=Australia/Lord_Howe:20260101T021500",
+			"RRULE:FREQ=DAILY",
+			"2026-10-02T15:45 2026-10-04T15:15 2026-10-05T15:15 2026-10-06T15:15 2026-10-07T15:15"},
+	} {
+		now, err := time.Parse(stamp, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := maxDays
+		var got []string
+		for _, f := range reading(t, c.start+" "+c.rule).next(now, 5, &left) {
+			got = append(got, f.UTC().Format(stamp))
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s %s after %s fires at\n%s, want\n%s", c.start, c.rule, c.now, s, c.want)
+		}
+	}
+}
+
+// TestSkippedTimes tests both changes of a clock: a time that does not exist does not fire, and one that occurs twice
+// fires once.
+func TestSkippedTimes(t *testing.T) {
+	t.Parallel()
+	left := maxDays
+	r := reading(t, "DTSTART;TZID=Europe/Berlin:20260101T023000 RRULE:FREQ=DAILY")
+	for _, c := range []struct {
+		day  time.Time
+		want int
+	}{
+		{time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), 0}, {time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC), 1},
+	} {
+		n := 0
+		for _, f := range r.next(c.day, 5, &left) {
+			if f.Before(c.day.Add(20 * time.Hour)) {
+				n++
+			}
+		}
+		if n != c.want {
+			t.Errorf("%d fires on %s, want %d", n, c.day.Format(time.DateOnly), c.want)
+		}
+	}
+}
+
+func TestBadRules(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "RRULE:FREQ=DAILY", "DTSTART:20260101T000000Z", "DTSTART:x RRULE:FREQ=DAILY",
+		"DTSTART;TZID=No/Where:20260101T000000 RRULE:FREQ=DAILY", "DTSTART;TZID=Local:20260101T000000 RRULE:FREQ=DAILY",
+		"DTSTART:20260101T000000Z RRULE:FREQ=SECONDLY", "DTSTART:20260101T000000Z RRULE:FREQ=DAILY;INTERVAL=0",
+		"DTSTART:20260101T000000Z RRULE:FREQ=DAILY;BYHOUR=24", "DTSTART:20260101T000000Z RRULE:FREQ=DAILY;COUNT=-1",
+		"DTSTART:20260101T000000Z RRULE:FREQ=WEEKLY;BYDAY=XX", "DTSTART:20260101T000000Z RRULE:FREQ=MONTHLY;BYMONTHDAY=0",
+		"DTSTART:20260101T000000Z RRULE:FREQ=MONTHLY;BYDAY=0MO", strings.Repeat("DTSTART ", 1000),
+	} {
+		if r, err := parseRule(text, map[string]*time.Location{}); err == nil || r.zone == nil {
+			t.Errorf("%.60q: no fault, or no zone", text)
+		}
+	}
+}
+
+func TestCron(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"DTSTART:20260101T093000Z RRULE:FREQ=DAILY;INTERVAL=1":                   "30 9 * * *",
+		"DTSTART:20260101T093000Z RRULE:FREQ=DAILY;BYDAY=MO,TU,WE,TH,FR":         "30 9 * * 1-5",
+		"DTSTART:20260101T093000Z RRULE:FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR,SA,SU":  "30 9 * * *",
+		"DTSTART:20260101T093000Z RRULE:FREQ=WEEKLY;INTERVAL=1":                  "30 9 * * 4",
+		"DTSTART:20260101T090700Z RRULE:FREQ=MINUTELY;INTERVAL=15":               "7-59/15 * * * *",
+		"DTSTART:20260101T090000Z RRULE:FREQ=MINUTELY;INTERVAL=15":               "*/15 * * * *",
+		"DTSTART:20260101T090500Z RRULE:FREQ=MINUTELY;INTERVAL=120":              "5 1-23/2 * * *",
+		"DTSTART:20260101T090500Z RRULE:FREQ=HOURLY;INTERVAL=6":                  "5 3-23/6 * * *",
+		"DTSTART:20260101T090500Z RRULE:FREQ=HOURLY;INTERVAL=1;BYHOUR=8,9,17":    "5 8,9,17 * * *",
+		"DTSTART:20260131T090500Z RRULE:FREQ=MONTHLY;INTERVAL=1":                 "5 9 31 * *",
+		"DTSTART:20260215T090500Z RRULE:FREQ=MONTHLY;INTERVAL=3;BYMONTHDAY=1,15": "5 9 1,15 2-12/3 *",
+		"DTSTART:20260704T090500Z RRULE:FREQ=YEARLY":                             "5 9 4 7 *",
+		"DTSTART:20260704T090500Z RRULE:FREQ=YEARLY;BYMONTH=1,6;BYDAY=MO":        "5 9 * 1,6 1",
+		"DTSTART:20260704T090500Z RRULE:FREQ=DAILY;COUNT=10":                     "5 9 * * *",
+		"DTSTART:20260704T090500Z RRULE:FREQ=DAILY;INTERVAL=2":                   "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO":         "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=MINUTELY;INTERVAL=7":                "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=MINUTELY;INTERVAL=90":               "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=MONTHLY;BYDAY=+2TU":                 "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=MONTHLY;BYDAY=TU;BYSETPOS=2":        "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=MONTHLY;BYMONTHDAY=-1":              "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=MONTHLY;BYMONTHDAY=13;BYDAY=FR":     "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=DAILY;COUNT=1":                      "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=YEARLY;BYWEEKNO=20":                 "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=DAILY RRULE:FREQ=WEEKLY":            "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=DAILY EXRULE:FREQ=WEEKLY;BYDAY=SU":  "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=YEARLY;INTERVAL=2":                  "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=HOURLY;INTERVAL=6;BYHOUR=1":         "",
+		"DTSTART:20260704T090500Z RRULE:FREQ=MONTHLY;INTERVAL=6;BYMONTH=2":       "",
+	} {
+		got, reason := reading(t, text).cron()
+		if got != want || (reason == "") != (want != "") {
+			t.Errorf("%s: %q (%s), want %q", text, got, reason, want)
+		}
+	}
+}
+
+// TestCronFiresWithTheRule compares the fires of rules with those of their cron expressions.
+func TestCronFiresWithTheRule(t *testing.T) {
+	t.Parallel()
+	written := 0
+	rapid.Check(t, func(t *rapid.T) {
+		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Minute * time.Duration(rapid.IntRange(0, 500_000).Draw(t, "m")))
+		text := fmt.Sprintf("DTSTART:%sZ RRULE:FREQ=%s;INTERVAL=%d", start.Format(clock),
+			rapid.SampledFrom([]string{yearly, monthly, weekly, daily, hourly, minutely}).Draw(t, "freq"),
+			rapid.SampledFrom([]int{1, 1, 1, 2, 3, 4, 6, 12, 15, 30, 60, 120, 720}).Draw(t, "interval"))
+		for part, values := range map[string][]string{
+			"BYDAY": {"MO", "SA,SU", "MO,WE,FR"}, "BYMONTH": {"2", "1,7", "3,6,9,12"}, "BYMONTHDAY": {"1", "5,20", "31"},
+			"BYHOUR": {"0", "8,9,10", "6,18"}, "BYMINUTE": {"0", "0,30", "7"},
+		} {
+			if rapid.IntRange(0, 3).Draw(t, part+"?") == 0 {
+				text += ";" + part + "=" + rapid.SampledFrom(values).Draw(t, part)
+			}
+		}
+		r, err := parseRule(text, map[string]*time.Location{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expr, reason := r.cron()
+		if reason != "" {
+			return
+		}
+		written++
+		s, err := crontime.ParseUnix(expr)
+		if err != nil {
+			t.Fatalf("%s became %q: %v", text, expr, err)
+		}
+		left, at := maxDays, start.Add(time.Duration(rapid.IntRange(0, 900).Draw(t, "days"))*day)
+		want := s.Next(at, time.UTC, 5)
+		if got := r.next(at, len(want), &left); !slices.EqualFunc(got, want, time.Time.Equal) {
+			t.Fatalf("%s fires at %v, and %q at %v", text, got, expr, want)
+		}
+	})
+	if written == 0 {
+		t.Error("no rule became a cron expression")
+	}
+}
