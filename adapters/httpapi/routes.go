@@ -63,6 +63,8 @@ type Route struct {
 	// Consumes is the media type of a body that is not JSON, or several, separated by commas. A Raw handler gets such a
 	// body unchanged, also JSON if it is one of them.
 	Consumes string
+	// Query are the query parameters of a Raw handler, which refuses others.
+	Query []*huma.Param
 	// Verbatim accepts, in the texts and the raw JSON of the body, program output that the API refuses elsewhere: NUL
 	// characters, halves of surrogate pairs, numbers of any size, duplicate members. Invalid UTF-8 is replaced.
 	Verbatim bool
@@ -229,6 +231,7 @@ func (r *Router) Raw(route Route, h http.Handler) {
 				shown.Parameters = append(shown.Parameters,
 					&huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
 			}
+			shown.Parameters = append(shown.Parameters, route.Query...)
 			r.api.OpenAPI().AddOperation(&shown)
 		})
 	}

@@ -92,7 +92,7 @@ func serverOptions(s *Settings, dir *dataDir, front *httpserver.Server, fail fai
 		auditmodule.Module, identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault)),
 		s.content(), s.signInByLink(),
-		sealing(), credentials(s), policies(s), estate(s), notifications(s), launching(s, dir, executing),
+		sealing(), credentials(s), policies(s), estate(s), notifications(s), launching(s, dir, executing), importing(),
 		doctorChecks(s, dir, executing.RunsDir),
 		auditmodule.Upkeep, fx.Module("audience", fx.Provide(newAudience)), observation(),
 		bus, carrying(), relay(), runs.Module,

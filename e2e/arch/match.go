@@ -92,7 +92,7 @@ func sharedPages() []string {
 func sharedReaders() []string {
 	return []string{
 		"./adapters/importers/draft", "./adapters/importers/document", "./adapters/importers/archive",
-		"./adapters/importers/crontime",
+		"./adapters/importers/crontime", "./adapters/importers/fleet",
 	}
 }
 

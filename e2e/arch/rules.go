@@ -44,7 +44,7 @@ func Neighbours() map[string][]string {
 	return map[string][]string{
 		"execution": {"catalog", "runs", "secrets"}, "estate": {"runs"}, "policy": {"runs"}, "catalog": {"runs"},
 		"notify":  {"estate", "runs"},
-		"secrets": {"catalog"}, "ai": {"runs"}, "scheduling": {"catalog", "runs"}, "importer": {"catalog", "scheduling"},
+		"secrets": {"catalog"}, "ai": {"runs"}, "scheduling": {"catalog", "runs"}, "importer": {"runs"},
 	}
 }
 

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -107,7 +108,11 @@ func calls() map[string]func(w *fixture) call {
 	onRun := func(act string, run func(w *fixture) string) func(w *fixture) call {
 		return func(w *fixture) call { return call{path: "/v1/runs/" + run(w) + "/" + act, object: "run"} }
 	}
+	const export = `{"certname": "web1.example.org", "environment": "production", "values": {"ipaddress": "192.0.2.1"}}`
 	return map[string]func(w *fixture) call{
+		"import-export": func(*fixture) call {
+			return call{path: "/v1/import/puppet?apply=true", body: json.RawMessage(export), object: "import"}
+		},
 		"submit-run": func(*fixture) call { return call{path: "/v1/runs", body: script("true"), object: "run"} },
 		"submit-pipeline": func(*fixture) call {
 			return call{path: "/v1/pipelines", object: "run",

@@ -20,6 +20,7 @@ func catalogRows() map[string]row {
 		"rotate-trigger-secret":    {least: identity.Operator, status: 404, missing: "trigger_not_found"},
 		"preview-schedule":         {least: identity.Viewer, query: "?cron=@daily", status: 200},
 		"deliver-hook":             {status: 404, body: "{}"},
+		"import-export":            {least: identity.Admin, body: "{}", status: 400},
 		"get-doctor":               {least: identity.Admin, status: 200},
 		"get-license":              {least: identity.Admin, status: 200},
 	}

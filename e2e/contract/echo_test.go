@@ -73,7 +73,7 @@ func TestNoRefusalRepeatsASecret(t *testing.T) {
 	}
 	for _, op := range operations(t, s.Client) {
 		body, ok := byID[op.ID]
-		if !ok || op.ID == "deliver-hook" {
+		if !ok || op.ID == "deliver-hook" || op.ID == "import-export" {
 			continue
 		}
 		c := s.Client

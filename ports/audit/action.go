@@ -116,6 +116,11 @@ const (
 	DeadLetterDelete Action = "deadletter.delete"
 )
 
+// The actions on imports. What an import writes has entries of its own beside this one.
+const (
+	ImportApply Action = "import.apply"
+)
+
 // Actions lists every action.
 func Actions() []Action {
 	return []Action{
@@ -135,6 +140,6 @@ func Actions() []Action {
 		DriftIgnoreCreate, DriftIgnoreUpdate, DriftIgnoreDelete,
 		CredentialCreate, CredentialUpdate, CredentialDelete, CredentialTypeCreate, CredentialTypeUpdate,
 		CredentialTypeDelete,
-		SecretsRewrap, DeadLetterRetry, DeadLetterDelete,
+		SecretsRewrap, DeadLetterRetry, DeadLetterDelete, ImportApply,
 	}
 }

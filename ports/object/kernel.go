@@ -62,9 +62,9 @@ func (k *Kernel) Retry(ctx context.Context, revision int64, change func() error)
 	}
 }
 
-// Logged logs a change that was made.
+// Logged logs a change that was made. In a unit of work it does so when that has committed.
 func (k *Kernel) Logged(ctx context.Context, message, id string) {
-	k.Log.InfoContext(ctx, message, "id", id, "by", Author(ctx))
+	tx.OnCommit(ctx, func() { k.Log.InfoContext(ctx, message, "id", id, "by", Author(ctx)) })
 }
 
 // Detail is the detail of a recorded change: ids, names, counts and digests, never a secret.

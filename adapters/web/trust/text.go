@@ -131,6 +131,8 @@ func phrase(a audit.Action) string {
 		return "changed the secret of"
 	case audit.DeadLetterRetry:
 		return "tried again"
+	case audit.ImportApply:
+		return "applied an import from"
 	}
 	_, verb, _ := strings.Cut(string(a), ".")
 	switch strings.TrimPrefix(verb, "token_") {

@@ -73,7 +73,7 @@ func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduli
 	if err != nil {
 		return scheduling.Schedule{}, err
 	}
-	s.Log.InfoContext(ctx, "schedule created", "schedule", made.ID, "by", made.CreatedBy)
+	s.Logged(ctx, "schedule created", made.ID)
 	return made, nil
 }
 
@@ -167,7 +167,7 @@ func (s *Schedules) Update(
 	if err != nil {
 		return scheduling.Schedule{}, err
 	}
-	s.Log.InfoContext(ctx, "schedule changed", "schedule", id, "revision", out.Revision, "by", object.Author(ctx))
+	s.Logged(ctx, "schedule changed", id)
 	return out, nil
 }
 
@@ -224,7 +224,7 @@ func (s *Schedules) reach(ctx context.Context, id string, revision int64, orgs .
 func (s *Schedules) Delete(ctx context.Context, id string, revision int64) error {
 	err := s.Retry(ctx, revision, func() error { return s.remove(ctx, id, revision) })
 	if err == nil {
-		s.Log.InfoContext(ctx, "schedule deleted", "schedule", id, "by", object.Author(ctx))
+		s.Logged(ctx, "schedule deleted", id)
 	}
 	return err
 }

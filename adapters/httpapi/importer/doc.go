@@ -1,0 +1,2 @@
+// Package importer serves imports over HTTP.
+package importer

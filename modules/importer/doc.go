@@ -1,0 +1,2 @@
+// Package importer plans and applies imports of the definitions of other products.
+package importer

@@ -1,0 +1,87 @@
+package importer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/modules/importer/internal/plan"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+// kind is the name of imports in decisions. Only admins have rights on it.
+const kind = "import"
+
+type imports struct {
+	Params
+	formats map[string]importer.Format
+	planner plan.Planner
+}
+
+func (i *imports) Import(ctx context.Context, r importer.Request) (importer.Plan, error) {
+	if err := (&object.Permissions{Owners: i.Rights}).CheckOrgs(ctx, kind, ""); err != nil {
+		return importer.Plan{}, err
+	}
+	format := i.formats[r.Format]
+	if format == nil {
+		return importer.Plan{}, importer.UnknownFormat.New("the format %q is not one of %s", r.Format,
+			strings.Join(slices.Sorted(maps.Keys(i.formats)), ", "))
+	}
+	if len(r.Body) > importer.MaxBody {
+		return importer.Plan{}, &fault.Error{Kind: fault.TooLarge, Message: fmt.Sprintf(
+			"the export has more than %d MiB; writ import takes larger ones", importer.MaxBody>>20)}
+	}
+	if err := i.target(ctx, format, &r.Export); err != nil {
+		return importer.Plan{}, err
+	}
+	r.Now = i.Clock.Now()
+	draft, err := format.Read(ctx, r.Export)
+	if err != nil {
+		return importer.Plan{}, err
+	}
+	planner := i.planner
+	planner.Record = func(ctx context.Context, p importer.Plan) error { return i.record(ctx, r, p) }
+	return planner.Make(ctx, r.Format, plan.Order(draft.Objects), r.Apply)
+}
+
+// target checks the inventory on which the jobs of an export run, by its id or its name, and sets its name.
+func (i *imports) target(ctx context.Context, f importer.Format, e *importer.Export) error {
+	if e.Inventory == "" {
+		return nil
+	}
+	if !f.Targeted() {
+		return fault.BadField("inventory", "the format %s takes no inventory", f.Name())
+	}
+	if found, err := i.Inventories.Get(ctx, e.Inventory); err == nil {
+		e.Inventory = found.Name
+		return nil
+	} else if !catalog.InventoryNotFound.Is(err) {
+		return err
+	}
+	_, total, err := i.Inventories.List(ctx, catalog.Filter{Name: e.Inventory}, page.Window{Limit: 1})
+	if err == nil && total == 0 {
+		err = catalog.InventoryNotFound.New("inventory: no inventory %q", e.Inventory)
+	}
+	return err
+}
+
+// record records an applied import with the digest of the export, so that a reader can tell what was imported.
+func (i *imports) record(ctx context.Context, r importer.Request, p importer.Plan) error {
+	digest := sha256.Sum256(r.Body)
+	return i.Recorder.Record(ctx, audit.Entry{
+		Action: audit.ImportApply, Object: audit.Object{Kind: kind, Name: r.Format},
+		Detail: map[string]any{
+			"format": r.Format, "sha256": hex.EncodeToString(digest[:]), "created": p.Counts.Create,
+			"updated": p.Counts.Update, "skipped": p.Counts.Skip,
+		},
+	})
+}

@@ -1,0 +1,119 @@
+package objects
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+type templates struct{ port catalog.Templates }
+
+func (k templates) Named(ctx context.Context, name string) ([]Stored, error) {
+	return named(func(w page.Window) ([]catalog.Template, int, error) {
+		return k.port.List(ctx, catalog.Filter{Name: name}, w)
+	}, func(t catalog.Template) object.Record { return t.Record }, func(t catalog.Template) (Members, error) {
+		return MembersOf(t.TemplateSpec)
+	})
+}
+
+// Create stores a template. Members that are missing have the defaults of the API.
+func (k templates) Create(ctx context.Context, name string, m Members) (string, error) {
+	defaults := Members{"max_concurrent": json.Number("1")}
+	t, err := templateOf(object.Record{Name: name}, Merged(Stored{Members: defaults}, m))
+	if err == nil {
+		t, err = k.port.Create(ctx, t)
+	}
+	return t.ID, err
+}
+
+func (k templates) Update(ctx context.Context, s Stored, m Members) error {
+	t, err := templateOf(s.Record, m)
+	if err == nil {
+		_, err = k.port.Update(ctx, s.ID, s.Revision, t)
+	}
+	return err
+}
+
+// Differs decides about the members with secrets, which are masked in what is read.
+func (k templates) Differs(ctx context.Context, s Stored, m Members) (changed, known []string, err error) {
+	t, err := templateOf(s.Record, m)
+	if err == nil {
+		changed, err = k.port.Compare(ctx, s.ID, t)
+	}
+	return changed, []string{"notifications", "extra_vars", "steps"}, err
+}
+
+func templateOf(r object.Record, m Members) (catalog.Template, error) {
+	t := catalog.Template{Record: r}
+	return t, into(m, &t.TemplateSpec)
+}
+
+type schedules struct{ port scheduling.Schedules }
+
+// schedule has the members of a schedule that imports set.
+type schedule struct {
+	Cron       string             `json:"cron"`
+	Timezone   string             `json:"timezone"`
+	Enabled    bool               `json:"enabled"`
+	Overlap    scheduling.Overlap `json:"overlap"`
+	TemplateID string             `json:"template_id"`
+	Answers    map[string]any     `json:"answers"`
+}
+
+func (k schedules) Named(ctx context.Context, name string) ([]Stored, error) {
+	return named(func(w page.Window) ([]scheduling.Schedule, int, error) {
+		return k.port.List(ctx, scheduling.Filter{Name: name}, w)
+	}, func(s scheduling.Schedule) object.Record { return s.Record.Record },
+		func(s scheduling.Schedule) (Members, error) {
+			return MembersOf(schedule{
+				s.Cron, s.Timezone, s.Enabled, s.Overlap, s.Target.TemplateID, s.Target.Answers,
+			})
+		})
+}
+
+func (k schedules) Create(ctx context.Context, name string, m Members) (string, error) {
+	var v schedule
+	if err := into(m, &v); err != nil {
+		return "", err
+	}
+	s, err := k.port.Create(ctx, v.onto(scheduling.Schedule{Record: scheduling.Record{
+		Record: object.Record{Name: name},
+	}}))
+	return s.ID, err
+}
+
+func (k schedules) Update(ctx context.Context, s Stored, m Members) error {
+	v, err := k.merged(ctx, s, m)
+	if err == nil {
+		_, err = k.port.Update(ctx, s.ID, s.Revision, v)
+	}
+	return err
+}
+
+// Differs decides about the answers, which are masked in what is read.
+func (k schedules) Differs(ctx context.Context, s Stored, m Members) (changed, known []string, err error) {
+	v, err := k.merged(ctx, s, m)
+	if err == nil {
+		changed, err = k.port.Compare(ctx, s.ID, v)
+	}
+	return changed, []string{"answers"}, err
+}
+
+func (k schedules) merged(ctx context.Context, s Stored, m Members) (scheduling.Schedule, error) {
+	var v schedule
+	if err := into(m, &v); err != nil {
+		return scheduling.Schedule{}, err
+	}
+	stored, err := k.port.Get(ctx, s.ID)
+	return v.onto(stored), err
+}
+
+func (v schedule) onto(s scheduling.Schedule) scheduling.Schedule {
+	s.Cron, s.Timezone, s.Enabled, s.Overlap = v.Cron, v.Timezone, v.Enabled, v.Overlap
+	s.Target.TemplateID, s.Target.Answers = v.TemplateID, v.Answers
+	return s
+}
