@@ -83,7 +83,11 @@ func (f Field) Text(s Set) string {
 	if s == f.All() {
 		return "*"
 	}
-	if n := s.step(); n > 0 && s == Range(low, high, n) {
+	n := s.step()
+	if s.Len() == 2 && f <= Hour {
+		n = (s &^ Of(s.First())).First() - s.First()
+	}
+	if n > 0 && s == Range(low, high, n) {
 		return "*/" + strconv.Itoa(n)
 	}
 	return f.list(s)
