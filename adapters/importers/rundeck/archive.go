@@ -159,7 +159,8 @@ func (r *reader) properties(name string, data []byte) {
 		if settings++; key == "project.name" && r.project == "" {
 			r.project = strings.TrimSpace(value)
 		}
-		if parts := strings.Split(key, "."); len(parts) == 4 && strings.HasPrefix(key, "resources.source.") && parts[3] == "type" {
+		parts := strings.Split(key, ".")
+		if len(parts) == 4 && strings.HasPrefix(key, "resources.source.") && parts[3] == "type" {
 			sources[parts[2]] = true
 		}
 	}

@@ -1,13 +1,14 @@
 package rundeck
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // heredoc matches the beginning of a text of several lines in a script.
-var heredoc = regexp.MustCompile(`^<<-?[ \t]*(["'\\]?)([A-Za-z_][A-Za-z0-9_]{0,100})["']?`)
+var heredoc = lazyregexp.New(`^<<-?[ \t]*(["'\\]?)([A-Za-z_][A-Za-z0-9_]{0,100})["']?`)
 
 // scanner follows the quotes of a bash script, as far as references need it.
 type scanner struct {

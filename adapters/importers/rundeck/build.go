@@ -51,7 +51,8 @@ func (r *reader) single(j *job) {
 	}
 	j.single = true
 	t := j.spec
-	t.Tool, t.Command, t.Playbook, t.ExtraVars, t.Limit = step.Tool, step.Command, step.Playbook, step.ExtraVars, step.Limit
+	t.Tool, t.Command, t.Playbook = step.Tool, step.Command, step.Playbook
+	t.ExtraVars, t.Limit = step.ExtraVars, step.Limit
 	if t.Tool == "ansible" {
 		t.Forks = j.nodes.forks
 	}

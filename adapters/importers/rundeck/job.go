@@ -2,12 +2,12 @@ package rundeck
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -32,7 +32,7 @@ type job struct {
 	zone                          string
 
 	credentials []string
-	told        map[string]bool // messages about texts that were given
+	noted       map[string]bool // messages about texts that were given
 }
 
 // job reads a job and adds it to the list, or skips it with the reason.
@@ -199,7 +199,7 @@ func (j *job) limits(f fields) {
 	}
 }
 
-var durationPart = regexp.MustCompile(`^\s*(\d{1,9})\s*([a-zA-Z]*)`)
+var durationPart = lazyregexp.New(`^\s*(\d{1,9})\s*([a-zA-Z]*)`)
 
 // duration returns the seconds of a time such as "2d 3h", "90" or "1h30m".
 func duration(text string) (int, bool) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -102,7 +103,7 @@ type term struct {
 	not        bool
 }
 
-var keyed = regexp.MustCompile(`^(!?)([A-Za-z_][\w.-]*):(.*)$`)
+var keyed = lazyregexp.New(`^(!?)([A-Za-z_][\w.-]*):(.*)$`)
 
 // terms returns the parts of a filter such as "tags: web+prod !name: old.*". A value without a key is a name.
 func terms(filter string) []term {
@@ -203,9 +204,9 @@ func (t term) patterns() (either, both []string, ok bool) {
 }
 
 var (
-	exactName = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.-]*$`)
-	glob      = regexp.MustCompile(`^[A-Za-z0-9_.*][A-Za-z0-9_.*-]*$`)
-	answer    = regexp.MustCompile(`^\$\{option\.[^}\s:,&!]{1,200}\}$`)
+	exactName = lazyregexp.New(`^[A-Za-z0-9_.][A-Za-z0-9_.-]*$`)
+	glob      = lazyregexp.New(`^[A-Za-z0-9_.*][A-Za-z0-9_.*-]*$`)
+	answer    = lazyregexp.New(`^\$\{option\.[^}\s:,&!]{1,200}\}$`)
 )
 
 // hostPattern returns the pattern of a name, which may be a regular expression.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/reserved"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -114,8 +115,8 @@ func (j *job) readOption(r *reader, o *option, f fields, envs map[string]bool, a
 	f.drop("type", "optionType", "enforced", "enforcedvalues", "sortValues", "valuesListDelimiter", "valuesType")
 	j.lost(f, at)
 	j.spec.Survey = append(j.spec.Survey, *q)
-	j.say("The option %s is the question %s of the type %s; scripts find the answer in $%s.", oneLine(o.name), q.Var, q.Type,
-		o.env)
+	j.say("The option %s is the question %s of the type %s; scripts find the answer in $%s.", oneLine(o.name), q.Var,
+		q.Type, o.env)
 }
 
 // choices reads the values of an option. Enforced values are choices, or a pattern where several may be chosen.
@@ -232,7 +233,7 @@ func (j *job) secureOption(r *reader, o *option, f fields, at string) {
 	j.lost(f, at)
 }
 
-var invalidVar = regexp.MustCompile(`[^A-Za-z0-9_]`)
+var invalidVar = lazyregexp.New(`[^A-Za-z0-9_]`)
 
 // variable returns a name as one that a question may ask for.
 func variable(name string) string {

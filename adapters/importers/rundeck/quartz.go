@@ -41,7 +41,8 @@ func quartzFields() [5]quartzField {
 		{"hour", 0, 23, nil, same},
 		{"day of month", 1, 31, nil, same},
 		{"month", 1, 12, strings.Fields("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC"), same},
-		{"day of week", 1, 7, strings.Fields("SUN MON TUE WED THU FRI SAT"), func(s crontime.Set) crontime.Set { return s >> 1 }},
+		{"day of week", 1, 7, strings.Fields("SUN MON TUE WED THU FRI SAT"),
+			func(s crontime.Set) crontime.Set { return s >> 1 }},
 	}
 }
 

@@ -3,12 +3,12 @@ package rundeck
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // maxCommand bounds the script of a template, in bytes.
@@ -34,7 +34,7 @@ func (s *scope) render(c *command) (step importer.Step, reason string) {
 	return step, "it has no command that is known"
 }
 
-var shebang = regexp.MustCompile(`^#![ \t]*(?:/usr/bin/env[ \t]+(?:-S[ \t]+)?)?([^\n\r]*)`)
+var shebang = lazyregexp.New(`^#![ \t]*(?:/usr/bin/env[ \t]+(?:-S[ \t]+)?)?([^\n\r]*)`)
 
 // scripted renders a script. Other languages than bash are files that bash makes and runs, unless they have a tool.
 func (s *scope) scripted(c *command) (importer.Step, string) {
@@ -73,14 +73,14 @@ func (s *scope) scripted(c *command) (importer.Step, string) {
 }
 
 // firstLine returns the line of a script that names its interpreter.
-func firstLine(text string) string { return shebang.FindString(text) }
+func firstLine(text string) string { return shebang.Get().FindString(text) }
 
 // language returns the language of an interpreter without arguments, empty for others.
 func language(interpreter string) string {
 	switch name := path.Base(interpreter); {
 	case interpreter == "", slices.Contains([]string{"bash", "sh"}, name):
 		return "bash"
-	case regexp.MustCompile(`^python[0-9.]*$`).MatchString(name):
+	case strings.HasPrefix(name, "python") && strings.Trim(name[len("python"):], "0123456789.") == "":
 		return "python"
 	case slices.Contains([]string{"pwsh", "powershell", "powershell.exe", "pwsh -File", "powershell -File"}, name):
 		return "powershell"
@@ -144,7 +144,7 @@ func (s *scope) hosts() string {
 
 // onHosts returns a script that runs a bash script on the hosts.
 func (s *scope) onHosts(body string) string {
-	names := slices.Compact(slices.Sorted(slices.Values(wanted.FindAllString(body, -1))))
+	names := slices.Compact(slices.Sorted(slices.Values(wanted.Get().FindAllString(body, -1))))
 	script := "{\necho '#!/usr/bin/env bash'\n"
 	if len(names) > 0 {
 		script += "for name in " + strings.Join(names, " ") + "; do printf 'export %s=%q\\n' \"$name\" \"${!name-}\"; done\n"

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/importers/archive"
 	"github.com/writ-automation/writ/adapters/importers/document"
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 type format struct{}
@@ -86,7 +86,7 @@ func (r *reader) document(file string, body []byte) error {
 }
 
 // separator is the line between the documents of a YAML file.
-var separator = regexp.MustCompile(`(?m)^---(?:[ \t].*)?\r?$`)
+var separator = lazyregexp.New(`(?m)^---(?:[ \t].*)?\r?$`)
 
 // decode returns the jobs of a document, told apart by its first character. An element that is no object is nil.
 func decode(body []byte) ([]fields, error) {
@@ -103,7 +103,7 @@ func decode(body []byte) ([]fields, error) {
 		}
 		return listed(v)
 	}
-	ends := separator.FindAllIndex(body, -1)
+	ends := separator.Get().FindAllIndex(body, -1)
 	if len(ends) == 0 || len(bytes.TrimSpace(body[:ends[0][0]])) == 0 && len(ends) == 1 {
 		return decodeYAML(body)
 	}

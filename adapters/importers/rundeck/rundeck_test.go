@@ -159,8 +159,9 @@ func TestWorkflow(t *testing.T) {
 		}
 	}
 	credential := object(t, d, importer.Credential, "keys/chain")
-	if diff := cmp.Diff(&importer.CredentialSpec{Kind: "token", Settings: map[string]any{"env_name": "RD_OPTION_PASSWORD"}},
-		credential.Spec); diff != "" || !slices.Contains(spec.Credentials, "keys/chain") || o.Class != importer.NeedsYou {
+	token := &importer.CredentialSpec{Kind: "token", Settings: map[string]any{"env_name": "RD_OPTION_PASSWORD"}}
+	if diff := cmp.Diff(token, credential.Spec); diff != "" || !slices.Contains(spec.Credentials, "keys/chain") ||
+		o.Class != importer.NeedsYou {
 		t.Error(diff, spec.Credentials, o.Class)
 	}
 	pair, _ := template(t, d, "pair")
@@ -180,11 +181,13 @@ func TestKeepGoing(t *testing.T) {
 		{"name": "r", "retry": {"retry": "3", "delay": "5"}, "multipleExecutions": true,
 		"sequence": {"commands": [{"exec": "a"}]}}]`))
 	spec, _ := template(t, d, "j")
-	if last := spec.Steps[2]; last.On != "always" || !slices.Equal(last.DependsOn, []string{"Step 1", "Step 1 error handler"}) {
+	before := []string{"Step 1", "Step 1 error handler"}
+	if last := spec.Steps[2]; last.On != "always" || !slices.Equal(last.DependsOn, before) {
 		t.Errorf("%+v", last)
 	}
 	retried, o := template(t, d, "r")
-	if len(retried.Steps) != 1 || retried.Steps[0].Retries != 3 || *retried.MaxConcurrent != 0 || !warned(o, "retry.delay") {
+	if len(retried.Steps) != 1 || retried.Steps[0].Retries != 3 || *retried.MaxConcurrent != 0 ||
+		!warned(o, "retry.delay") {
 		t.Errorf("%+v", retried)
 	}
 }
@@ -241,7 +244,8 @@ func TestOneBadJob(t *testing.T) {
 // TestDocuments: all documents of a YAML file are read.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
-	d := read(t, []byte("---\n- name: a\n  sequence: {commands: [{exec: x}]}\n---\nname: b\nsequence: {commands: [{exec: x}]}\n"))
+	d := read(t, []byte("---\n- name: a\n  sequence: {commands: [{exec: x}]}\n"+
+		"---\nname: b\nsequence: {commands: [{exec: x}]}\n"))
 	if diff := cmp.Diff([]string{"template a same", "template b same"}, names(d)); diff != "" {
 		t.Error(diff)
 	}

@@ -2,13 +2,13 @@ package rundeck
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/reserved"
 )
 
@@ -74,13 +74,13 @@ func quoted(list []string) []string {
 const secretWord = `passw(?:or)?d|passphrase|pwd|secret|token|credential|api[_-]?key|access[_-]?key|private[_-]?key`
 
 var (
-	privateKey = regexp.MustCompile(`-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?`)
-	userInfo   = regexp.MustCompile(`(\w{2,10}://[^\s/:@"']{0,100}:)([^\s/@"'$]{1,200})(@)`)
-	bearer     = regexp.MustCompile(`(?i)((?:Authorization:\s*)?\b(?:Bearer|Basic)\s+)([A-Za-z0-9._~+/=-]{12,})`)
+	privateKey = lazyregexp.New(`-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?`)
+	userInfo   = lazyregexp.New(`(\w{2,10}://[^\s/:@"']{0,100}:)([^\s/@"'$]{1,200})(@)`)
+	bearer     = lazyregexp.New(`(?i)((?:Authorization:\s*)?\b(?:Bearer|Basic)\s+)([A-Za-z0-9._~+/=-]{12,})`)
 	// named matches a name and a value: NAME=value, name: "value", --name value.
-	named = regexp.MustCompile(`(?i)(\b|-)([\w-]{0,60}(?:` + secretWord + `)[\w-]{0,60})(["']?\s*[=:]\s*|\s+)` +
+	named = lazyregexp.New(`(?i)(\b|-)([\w-]{0,60}(?:` + secretWord + `)[\w-]{0,60})(["']?\s*[=:]\s*|\s+)` +
 		`("[^"\n]{1,500}"|'[^'\n]{1,500}'|[^\s"'` + "`" + `;&|<>(){}]{1,500})`)
-	harmless = regexp.MustCompile(`^(?:[$@%]|[/.~]|-|https?:|true$|false$|yes$|no$|none$|null$|\d{1,3}$)`)
+	harmless = lazyregexp.New(`^(?:[$@%]|[/.~]|-|https?:|true$|false$|yes$|no$|none$|null$|\d{1,3}$)`)
 )
 
 // looksSecret reports whether a value itself is a secret, whatever its name.
@@ -97,7 +97,7 @@ func (j *job) hide(text, at, before, after string) string {
 		return before + "secret." + env + after
 	}
 	if strings.Contains(text, "-----BEGIN ") {
-		text = privateKey.ReplaceAllStringFunc(text, func(key string) string { return put("PRIVATE_KEY", key) })
+		text = privateKey.Get().ReplaceAllStringFunc(text, func(key string) string { return put("PRIVATE_KEY", key) })
 	}
 	if !suspicious(text) {
 		return text
@@ -124,15 +124,15 @@ func suspicious(text string) bool {
 }
 
 func hideLine(line, before string, put func(name, value string) string) string {
-	line = userInfo.ReplaceAllStringFunc(line, func(s string) string {
+	line = userInfo.Get().ReplaceAllStringFunc(line, func(s string) string {
 		m := userInfo.FindStringSubmatch(s)
 		return m[1] + put("URL_PASSWORD", m[2]) + m[3]
 	})
-	line = bearer.ReplaceAllStringFunc(line, func(s string) string {
+	line = bearer.Get().ReplaceAllStringFunc(line, func(s string) string {
 		m := bearer.FindStringSubmatch(s)
 		return m[1] + put("TOKEN", m[2])
 	})
-	return named.ReplaceAllStringFunc(line, func(s string) string {
+	return named.Get().ReplaceAllStringFunc(line, func(s string) string {
 		m := named.FindStringSubmatch(s)
 		name, sign, value := m[2], m[3], m[4]
 		quote := ""
@@ -181,12 +181,12 @@ func masked(text string) string {
 
 // once reports whether something is said for the first time about a job.
 func (j *job) once(at, text string) bool {
-	if j.told == nil {
-		j.told = map[string]bool{}
+	if j.noted == nil {
+		j.noted = map[string]bool{}
 	}
 	key := at + "\x00" + text
-	was := j.told[key]
-	j.told[key] = true
+	was := j.noted[key]
+	j.noted[key] = true
 	return !was
 }
 

@@ -106,9 +106,9 @@ func TestBounds(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`<joblist><job><name>a</name><sequence><command><exec>echo ${option.x}</exec></command></sequence></job></joblist>`,
-		"- name: a\n  schedule: {crontab: '0 0/5 3 ? * MON-FRI'}\n  sequence: {commands: [{script: 'x', args: '@option.x@'}]}",
+		"- name: a\n  schedule: {crontab: '0 0/5 3 ? * MON-FRI'}\n  sequence: {commands: [{script: x, args: '@option.x@'}]}",
 		`[{"name": "a", "options": {"x": {"secure": true}}, "sequence": {"commands": [{"jobref": {"name": "a"}}]}}]`,
-		`[{"name": "a", "nodefilters": {"filter": "tags: a+b !x"}, "sequence": {"commands": [{"exec": "a <<X\nX"}]}}]`,
+		`[{"name": "b", "nodefilters": {"filter": "tags: a+b !x"}, "sequence": {"commands": [{"exec": "a <<X\nX"}]}}]`,
 		`[{"name": "a", "": "x", "sequence": {"": 1, "commands": [{"": 1, "exec": "x"}]}}]`, "PK\x03\x04", "<", "- ",
 	} {
 		f.Add([]byte(seed))

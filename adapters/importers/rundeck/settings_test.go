@@ -65,7 +65,8 @@ func TestSchedules(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	d = job(t, m{"exec": "x"}, m{"schedule": at, "executionEnabled": false, "timeZone": "UTC"})
-	if o := object(t, d, importer.Schedule, "j"); o.Spec.(*importer.ScheduleSpec).Enabled || !warned(o, "executionEnabled") {
+	o = object(t, d, importer.Schedule, "j")
+	if o.Spec.(*importer.ScheduleSpec).Enabled || !warned(o, "executionEnabled") {
 		t.Errorf("%+v", o)
 	}
 	if d = job(t, m{"exec": "x"}, m{"schedule": m{}}); len(d.Objects) != 1 {
@@ -152,7 +153,8 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	_, o := template(t, job(t, m{"exec": "x"}, m{"orchestrator": m{"type": "x"}, "plugins": m{"a": m{}}, "odd": "1",
-		"defaultTab": "nodes", "loglevel": "DEBUG", "description": "d", "runnerSelector": m{"runnerFilterMode": "TAGS"}}), "j")
+		"defaultTab": "nodes", "loglevel": "DEBUG", "description": "d",
+		"runnerSelector": m{"runnerFilterMode": "TAGS"}}), "j")
 	var fields []string
 	for _, w := range o.Warnings {
 		fields = append(fields, w.Field)

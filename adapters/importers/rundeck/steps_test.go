@@ -51,8 +51,9 @@ func TestReferences(t *testing.T) {
 		"python": {m{"script": "import sys\nprint('@option.x@', sys.argv[1])", "scriptinterpreter": "python3", "args": "q"},
 			"it's  $HOME q"},
 		"other program": {m{"script": "a b\nc", "scriptinterpreter": "wc -w <"}, "3"},
-		"plugin":        {m{"type": "localexec", "nodeStep": true, "configuration": m{"command": "echo ${option.x}"}}, "it's  $HOME"},
-		"file":          {m{"scriptfile": "echo", "args": "a"}, "a"},
+		"plugin": {m{"type": "localexec", "nodeStep": true, "configuration": m{"command": "echo ${option.x}"}},
+			"it's  $HOME"},
+		"file": {m{"scriptfile": "echo", "args": "a"}, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,9 +1,9 @@
 package rundeck
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/reserved"
 )
 
@@ -19,12 +19,12 @@ type scope struct {
 }
 
 var (
-	inCommand = regexp.MustCompile(`^\$\{(option|unquotedoption|job|node|globals|data|export|secret)[.:]([^}\s]{1,200})\}`)
-	inScript  = regexp.MustCompile(`^@(option|unquotedoption|job|node|globals|data|export|secret)[.:]([^@\s]{1,200})@`)
+	inCommand = lazyregexp.New(`^\$\{(option|unquotedoption|job|node|globals|data|export|secret)[.:]([^}\s]{1,200})\}`)
+	inScript  = lazyregexp.New(`^@(option|unquotedoption|job|node|globals|data|export|secret)[.:]([^@\s]{1,200})@`)
 	// fromEnv matches variables that Rundeck sets in the environment of a step.
-	fromEnv = regexp.MustCompile(`\bRD_(OPTION|JOB|NODE|GLOBALS|DATA|EXPORT)_([A-Za-z0-9_]{1,200})\b`)
-	plain   = regexp.MustCompile(`^[A-Za-z0-9_./ -]*$`)
-	wanted  = regexp.MustCompile(`\b(?:WRIT_VAR|RD_OPTION|SECRET)_[A-Z0-9_]+\b`)
+	fromEnv = lazyregexp.New(`\bRD_(OPTION|JOB|NODE|GLOBALS|DATA|EXPORT)_([A-Za-z0-9_]{1,200})\b`)
+	plain   = lazyregexp.New(`^[A-Za-z0-9_./ -]*$`)
+	wanted  = lazyregexp.New(`\b(?:WRIT_VAR|RD_OPTION|SECRET)_[A-Z0-9_]+\b`)
 )
 
 // variable returns the environment variable that a reference means, or the text that stands for it.
@@ -88,7 +88,7 @@ func (s *scope) reference(kind, name, written string, q quoting) string {
 }
 
 // bash returns a command or a script with its references replaced by variables.
-func (s *scope) bash(text string, token *regexp.Regexp) string {
+func (s *scope) bash(text string, token *lazyregexp.Regexp) string {
 	if !strings.Contains(text, "${") && !strings.Contains(text, "@") {
 		return s.environment(text)
 	}
@@ -110,7 +110,7 @@ func (s *scope) environment(text string) string {
 	for _, o := range s.of.options {
 		byName[reserved.Upper(o.name)] = o.env
 	}
-	return fromEnv.ReplaceAllStringFunc(text, func(name string) string {
+	return fromEnv.Get().ReplaceAllStringFunc(text, func(name string) string {
 		m := fromEnv.FindStringSubmatch(name)
 		switch env := byName[m[2]]; {
 		case m[1] == "OPTION" && env != "":
@@ -130,7 +130,7 @@ func (s *scope) literals(text, before, after string) string {
 	if !strings.Contains(text, "@") {
 		return text
 	}
-	return anywhere.ReplaceAllStringFunc(text, func(written string) string {
+	return anywhere.Get().ReplaceAllStringFunc(text, func(written string) string {
 		m := anywhere.FindStringSubmatch(written)
 		env, literal, ok := s.variable(m[2], m[3])
 		switch {
@@ -146,7 +146,7 @@ func (s *scope) literals(text, before, after string) string {
 	})
 }
 
-var anywhere = regexp.MustCompile(
+var anywhere = lazyregexp.New(
 	`(["']?)@(option|unquotedoption|job|node|globals|data|export|secret)[.:]([^@\s]{1,200})@(["']?)`)
 
 // words returns the words of a line of arguments as bash words.
@@ -210,7 +210,7 @@ func split(line string) []string {
 	return out
 }
 
-var unquoted = regexp.MustCompile(`^[A-Za-z0-9_./:=,+@%-]*$`)
+var unquoted = lazyregexp.New(`^[A-Za-z0-9_./:=,+@%-]*$`)
 
 // quote returns a text as a bash word, empty for an empty one.
 func quote(s string) string {

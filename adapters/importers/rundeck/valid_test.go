@@ -63,7 +63,8 @@ func validTemplate(t *testing.T, key string, spec *importer.TemplateSpec, script
 		}
 		vars[q.Var] = true
 	}
-	executed := []importer.Step{{Name: "x", Tool: spec.Tool, Command: spec.Command, Playbook: spec.Playbook, Limit: spec.Limit}}
+	executed := []importer.Step{{Name: "x", Tool: spec.Tool, Command: spec.Command, Playbook: spec.Playbook,
+		Limit: spec.Limit}}
 	if len(spec.Steps) > 0 {
 		if spec.Tool != "" || spec.Command != "" || spec.Playbook != "" || spec.Limit != "" || spec.Forks != 0 {
 			t.Errorf("%s: a workflow has %+v", key, spec)
