@@ -78,7 +78,7 @@ func (i *imports) target(ctx context.Context, f importer.Format, e *importer.Exp
 func (i *imports) record(ctx context.Context, r importer.Request, p importer.Plan) error {
 	digest := sha256.Sum256(r.Body)
 	return i.Recorder.Record(ctx, audit.Entry{
-		Action: audit.ImportApply, Object: audit.Object{Kind: kind, Name: r.Format},
+		Action: audit.ImportApply, Object: audit.Object{Kind: kind, ID: r.Format, Name: r.Format},
 		Detail: map[string]any{
 			"format": r.Format, "sha256": hex.EncodeToString(digest[:]), "created": p.Counts.Create,
 			"updated": p.Counts.Update, "skipped": p.Counts.Skip,

@@ -131,7 +131,7 @@ func (p *pass) all(ctx context.Context, list []importer.Object) ([]importer.Plan
 				return out, fmt.Errorf("import %s %q: %w", o.Kind, o.Name, err)
 			}
 			p.found.add(o, disabled, text)
-			p.ids[key] = ""
+			out[i], p.ids[key] = skipped(o, text), ""
 			continue
 		}
 		out[i], p.ids[key] = planned, planned.ID

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // TargetChecker decides whether the caller could submit a target now.
@@ -64,7 +65,7 @@ func (j TargetChecker) target(ctx context.Context, t *scheduling.Target, enabled
 		return object.Reference{Field: "template_id", Kind: ids.Template, ID: t.TemplateID}.Missing()
 	}
 	err := forTemplate(j.Launcher.Unattended(ctx, t.TemplateID, t.Answers), t.TemplateID)
-	if !enabled && fault.Is(err, fault.Invalid) {
+	if !enabled && (fault.Is(err, fault.Invalid) || secrets.SecretMissing.Is(err)) {
 		return nil
 	}
 	return err
