@@ -24,9 +24,12 @@ type shell struct {
 // shells returns what the credentials of the product's own types become, by the name of the type in small letters.
 func shells() map[string]shell {
 	token := shell{kind: secrets.Token, secret: []string{"token"}}
+	env := func(names string) shell { return shell{kind: secrets.Env, env: names} }
+	const controller = "CONTROLLER_HOST, CONTROLLER_USERNAME and CONTROLLER_PASSWORD"
 	return map[string]shell{
-		"vault":   {secrets.VaultPassword, map[string]string{"vault_id": "vault_id"}, []string{"vault_password"}, ""},
-		"network": {secrets.Network, map[string]string{"username": "username"}, []string{"password", "authorize_password"}, ""},
+		"vault": {secrets.VaultPassword, map[string]string{"vault_id": "vault_id"}, []string{"vault_password"}, ""},
+		"network": {secrets.Network, map[string]string{"username": "username"},
+			[]string{"password", "authorize_password"}, ""},
 		"amazon web services": {secrets.AWS, map[string]string{"access_key_id": "username"},
 			[]string{"password", "security_token"}, ""},
 		"google compute engine": {secrets.GCP, map[string]string{"project": "project"}, []string{"ssh_key_data"}, ""},
@@ -39,13 +42,12 @@ func shells() map[string]shell {
 		"container registry": {secrets.Registry, map[string]string{"server": "host", "username": "username"},
 			[]string{"password"}, ""},
 		"github personal access token": token, "gitlab personal access token": token,
-		"bitbucket data center http access token": token,
-		"red hat virtualization":                  {kind: secrets.Env, env: "OVIRT_URL, OVIRT_USERNAME and OVIRT_PASSWORD"},
-		"red hat satellite 6":                     {kind: secrets.Env, env: "FOREMAN_SERVER, FOREMAN_USER and FOREMAN_PASSWORD"},
-		"ansible tower":                           {kind: secrets.Env, env: "CONTROLLER_HOST, CONTROLLER_USERNAME and CONTROLLER_PASSWORD"},
-		"red hat ansible automation platform": {kind: secrets.Env,
-			env: "CONTROLLER_HOST, CONTROLLER_USERNAME and CONTROLLER_PASSWORD"},
-		"openshift or kubernetes api bearer token": {kind: secrets.Env, env: "K8S_AUTH_HOST and K8S_AUTH_API_KEY"},
+		"bitbucket data center http access token":  token,
+		"red hat virtualization":                   env("OVIRT_URL, OVIRT_USERNAME and OVIRT_PASSWORD"),
+		"red hat satellite 6":                      env("FOREMAN_SERVER, FOREMAN_USER and FOREMAN_PASSWORD"),
+		"ansible tower":                            env(controller),
+		"red hat ansible automation platform":      env(controller),
+		"openshift or kubernetes api bearer token": env("K8S_AUTH_HOST and K8S_AUTH_API_KEY"),
 	}
 }
 
@@ -177,7 +179,8 @@ func (x *reader) machine(o *importer.Object, e *entry, inputs *record) {
 	if !inputs.has("become_password") && inputs.line("become_method") == "" && inputs.line("become_username") == "" {
 		return
 	}
-	b := x.Add(importer.Object{Kind: importer.Credential, Name: x.unique(importer.Credential, e.name+" become"), Ref: e.ref})
+	b := x.Add(importer.Object{Kind: importer.Credential, Name: x.unique(importer.Credential, e.name+" become"),
+		Ref: e.ref})
 	fill(b, shell{kind: secrets.Become, settings: map[string]string{"method": "become_method",
 		"username": "become_username"}, secret: []string{"become_password"}}, inputs)
 	draft.Need(b, "inputs.become_password", "The secret has to be entered: an export has none.")

@@ -129,7 +129,8 @@ func (g *graph) conditions(n *node) {
 		n.conds = nil
 		if n.sort != lost {
 			n.sort = lost
-			draft.Need(g.object, n.place(), "The node %q is left out, because no condition of steps starts it as before.", n.name)
+			draft.Need(g.object, n.place(), "The node %q is left out, because no condition of steps starts it as before.",
+				n.name)
 		}
 	}
 }
@@ -319,7 +320,8 @@ func (g *graph) ordered() []importer.Step {
 		for i := range out[1:] {
 			out[i+1].On = runs.OnAlways
 		}
-		draft.Warn(g.object, "related.workflow_nodes", "The steps are executed one after the other, and not at the same time.")
+		draft.Warn(g.object, "related.workflow_nodes",
+			"The steps are executed one after the other, and not at the same time.")
 	}
 	return out
 }

@@ -73,8 +73,8 @@ func (x *reader) notification(e *entry, r *record) {
 func (x *reader) targets() {
 	for _, e := range x.lists["notification_templates"] {
 		if e.object != nil && e.object.Reason == "" {
-			e.object.Reason = fmt.Sprintf("A target of notifications is a setting of templates here, and %d of them have this one.",
-				e.uses)
+			e.object.Reason = fmt.Sprintf(
+				"A target of notifications is a setting of templates here, and %d of them have this one.", e.uses)
 		}
 	}
 }
@@ -115,7 +115,8 @@ func target(kind string, c *record) (n importer.Notification, reason string) {
 		return n, ""
 	case "slack":
 		n.Kind = kind
-		return n, "The product posts with a token of a bot, and Slack is reached by an incoming webhook here; set its address."
+		return n, "The product posts with a token of a bot, and Slack is reached by an incoming webhook here; " +
+			"set its address."
 	case "pagerduty", "grafana":
 		n.Kind = kind
 		return n, "The key is not in the export; set the target with its key in the templates."

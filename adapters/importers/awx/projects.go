@@ -142,7 +142,8 @@ func (x *reader) source(e *entry, r *record) {
 		reason = "A refresh replaces the whole inventory, which has another source already."
 	case kind == "scm" && path == "":
 		reason = "The source has no path in its project."
-	case kind == "scm" && (slices.Contains(strings.Split(path, "/"), "..") || !object.Line(path, maxPath) || path[0] == '-'):
+	case kind == "scm" && (slices.Contains(strings.Split(path, "/"), "..") || !object.Line(path, maxPath) ||
+		path[0] == '-'):
 		reason = "The path of the source leads out of its project."
 	case kind == "scm" && named(r.values["source_project"]) == "":
 		reason = "The source has no project."
@@ -174,7 +175,8 @@ func (x *reader) source(e *entry, r *record) {
 	}
 	x.access(o, &spec, r, related)
 	if !r.flag("overwrite") || !r.flag("overwrite_vars") || inventory != nil && inventory.filled() {
-		draft.Warn(o, "overwrite", "A refresh replaces the whole inventory, also hosts and variables that were added by hand.")
+		draft.Warn(o, "overwrite",
+			"A refresh replaces the whole inventory, also hosts and variables that were added by hand.")
 	}
 	for _, member := range []string{"enabled_var", "host_filter", "source_regions", "instance_filters", "group_by"} {
 		if r.line(member) != "" {

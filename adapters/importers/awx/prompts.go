@@ -63,10 +63,10 @@ func (x *reader) duplicate(l *launch) *importer.Object {
 	spec := l.spec
 	o := x.Add(importer.Object{Kind: importer.Template, Name: x.unique(importer.Template, l.target.as+" for "+l.label),
 		Ref: l.own.ref, Spec: &spec})
-	draft.Map(o, "It is a copy of the template %q with %s, because schedules and steps have no such settings.", l.target.as,
-		strings.Join(l.parts, ", "))
-	draft.Warn(o, "unified_job_template", "The copy does not follow changes of the template, and their runs do not wait for "+
-		"each other.")
+	draft.Map(o, "It is a copy of the template %q with %s, because schedules and steps have no such settings.",
+		l.target.as, strings.Join(l.parts, ", "))
+	draft.Warn(o, "unified_job_template",
+		"The copy does not follow changes of the template, and their runs do not wait for each other.")
 	if l.target.object.Class == importer.NeedsYou {
 		draft.Need(o, "unified_job_template", "What the template %q needs, the copy needs too.", l.target.as)
 	}

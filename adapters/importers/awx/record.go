@@ -22,7 +22,7 @@ type record struct {
 // newRecord returns the record of a value, without members if that is not an object.
 func newRecord(ref string, v any) *record {
 	values, _ := v.(map[string]any)
-	return &record{ref: ref, values: values, taken: map[string]bool{}}
+	return &record{ref: ref, values: values, taken: make(map[string]bool, len(values))}
 }
 
 func (r *record) take(name string) any {
@@ -109,9 +109,11 @@ func blank(v any) bool {
 // object itself, and whom it belongs to.
 func meaningless(name string) bool {
 	switch name {
-	case "id", "type", "url", "created", "modified", "created_by", "modified_by", "status", "summary_fields", "natural_key",
+	case "id", "type", "url", "created", "modified", "created_by", "modified_by", "status", "summary_fields",
+		"natural_key",
 		"organization", "user", "team", "managed", "state", "wait", "update_project", "custom_virtualenv", "local_path",
-		"new_question", "has_schedules", "schedules", "related", "scm_revision", "identifier", "name", "named_url", "user_capabilities":
+		"new_question", "has_schedules", "schedules", "related", "scm_revision", "identifier", "name",
+		"named_url", "user_capabilities":
 		return true
 	}
 	for _, start := range []string{"last_", "next_", "total_", "has_", "hosts_with_", "groups_with_"} {

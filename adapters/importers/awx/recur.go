@@ -49,8 +49,8 @@ const (
 	maxList  = 400  // values of one part
 )
 
-// parseRule parses a recurrence: DTSTART and RRULE, between blanks. The error is a part of a sentence. The zone is never
-// nil; zones keeps those that were loaded.
+// parseRule parses a recurrence: DTSTART and RRULE, between blanks. The error is a part of a sentence. The zone is
+// never nil; zones keeps those that were loaded.
 func parseRule(s string, zones map[string]*time.Location) (*rule, error) {
 	r := &rule{zone: time.UTC, interval: 1, weekStart: time.Monday}
 	if len(s) > maxRule {

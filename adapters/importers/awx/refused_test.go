@@ -69,12 +69,18 @@ func TestHostile(t *testing.T) {
 	schedule := func(rule string) string {
 		return `{"name": "S", "enabled": true, "unified_job_template": {"name": "T"}, "rrule": "` + rule + `"}`
 	}
+	never := "DTSTART:00010101T000000Z RRULE:FREQ=MONTHLY;BYMONTH=2;BYMONTHDAY=30;COUNT=5"
+	rare := "DTSTART:99991231T000000Z RRULE:FREQ=MINUTELY;INTERVAL=9223372036854775807"
+	project := `{"name": "P", "scm_type": "git", "scm_url": "git@a.example:b",
+		"credential": {"name": "C", "organization": {"name": "o"}}}`
+	aliased := `{"name": "T", "playbook": "p.yml", "extra_vars": ` + aliases + `}`
 	for what, body := range map[string]string{
-		"equal names":       `{"job_templates": [` + list(many, `{"name": "T", "playbook": "p.yml"}`) + `]}`,
-		"equal references":  `{"credentials": [` + list(many, `{"name": "C"}`) + `], "projects": [` + list(many, `{"name": "P", "scm_type": "git", "scm_url": "git@a.example:b", "credential": {"name": "C", "organization": {"name": "o"}}}`) + `]}`,
-		"expanding aliases": `{"job_templates": [` + list(200, `{"name": "T", "playbook": "p.yml", "extra_vars": `+aliases+`}`) + `]}`,
-		"rules without end": `{"schedules": [` + list(many, schedule("DTSTART:00010101T000000Z RRULE:FREQ=MONTHLY;BYMONTH=2;BYMONTHDAY=30;COUNT=5")) + `]}`,
-		"large intervals":   `{"schedules": [` + list(many, schedule("DTSTART:99991231T000000Z RRULE:FREQ=MINUTELY;INTERVAL=9223372036854775807")) + `]}`,
+		"equal names": `{"job_templates": [` + list(many, `{"name": "T", "playbook": "p.yml"}`) + `]}`,
+		"equal references": `{"credentials": [` + list(many, `{"name": "C"}`) +
+			`], "projects": [` + list(many, project) + `]}`,
+		"expanding aliases": `{"job_templates": [` + list(200, aliased) + `]}`,
+		"rules without end": `{"schedules": [` + list(many, schedule(never)) + `]}`,
+		"large intervals":   `{"schedules": [` + list(many, schedule(rare)) + `]}`,
 		"one group in another": `{"inventory": [{"name": "I", "related": {"groups": [` +
 			list(2000, `{"name": "g", "related": {"children": [{"name": "g"}]}}`) + `]}}]}`,
 	} {

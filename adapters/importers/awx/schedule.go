@@ -99,7 +99,9 @@ func (x *reader) schedule(r *record, target *entry, kind, name string) {
 }
 
 // launched sets what a schedule starts, or returns why it cannot.
-func (x *reader) launched(o *importer.Object, spec *importer.ScheduleSpec, r *record, target *entry, name string) string {
+func (x *reader) launched(
+	o *importer.Object, spec *importer.ScheduleSpec, r *record, target *entry, name string,
+) string {
 	if target == nil {
 		for _, member := range slices.Sorted(maps.Keys(r.values)) {
 			if v := r.values[member]; !slices.Contains([]string{"name", "description", "rrule", "enabled", "dtstart", "dtend",

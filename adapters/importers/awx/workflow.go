@@ -209,7 +209,8 @@ func (g *graph) refresh(n *node, field string, key any) {
 		spec.UpdateOnLaunch = true
 		draft.Warn(e.object, "update_on_launch", "A workflow updates it, so it is refreshed when runs start.")
 	}
-	draft.Warn(g.object, field, "The update of the inventory source %q is left out: it is refreshed when runs start.", n.name)
+	draft.Warn(g.object, field,
+		"The update of the inventory source %q is left out: it is refreshed when runs start.", n.name)
 }
 
 // step returns what a node executes, or false for one that is lost.
@@ -221,8 +222,8 @@ func (g *graph) step(n *node) (importer.Step, bool) {
 		draft.Map(g.object, "The approval %q became a step that does nothing once it is approved.", n.name)
 		return s, true
 	case n.missing:
-		draft.Need(g.object, n.at+"unified_job_template", "The template %q is not in the export; the server has to have one of "+
-			"this name.", n.name)
+		draft.Need(g.object, n.at+"unified_job_template",
+			"The template %q is not in the export; the server has to have one of this name.", n.name)
 		if own := g.settings(n); own != "" {
 			draft.Need(g.object, n.at+own, "The node sets this for a template that is not in the export, so it is left out.")
 			return s, false

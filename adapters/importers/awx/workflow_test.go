@@ -34,8 +34,8 @@ func flow(t testing.TB, nodes, edges string, kinds map[string]string) string {
 		list = append(list, map[string]any{"identifier": name, "related": next[name],
 			"all_parents_must_converge": strings.ToLower(name) != name,
 			"unified_job_template":      map[string]any{"type": kind, "name": name}})
-		templates = append(templates, map[string]any{"name": name, "playbook": "p.yml", "project": map[string]any{"name": "P"},
-			"inventory": map[string]any{"name": "I"}})
+		templates = append(templates, map[string]any{"name": name, "playbook": "p.yml",
+			"project": map[string]any{"name": "P"}, "inventory": map[string]any{"name": "I"}})
 	}
 	body, err := json.Marshal(map[string]any{"job_templates": templates, "workflow_job_templates": []any{map[string]any{
 		"name": "Flow", "related": map[string]any{"workflow_nodes": list}}}})
