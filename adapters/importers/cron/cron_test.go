@@ -74,7 +74,8 @@ func warned(o importer.Object, field, part string) bool {
 func TestUserCrontab(t *testing.T) {
 	t.Parallel()
 	d := read(t, "\ufeffGREETING = \"good day\"\r\nMAILTO=ops@example.org, root\n\n"+
-		"# Say it\n#\n30 2 * * mon-fri /opt/say $GREETING\n# 1 2 3 4 5 /opt/off\n\n@daily cd /opt; ./tidy --all\n\t*/10\t*\t*\t*\t*\t/opt/poll")
+		"# Say it\n#\n30 2 * * mon-fri /opt/say $GREETING\n"+
+		"# 1 2 3 4 5 /opt/off\n\n@daily cd /opt; ./tidy --all\n\t*/10\t*\t*\t*\t*\t/opt/poll")
 	if diff := cmp.Diff([]string{"template Say it", "schedule Say it", "template tidy", "schedule tidy", "template poll",
 		"schedule poll"}, listedNames(d)); diff != "" {
 		t.Error(diff)
@@ -105,7 +106,8 @@ func TestUserCrontab(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 2, 3, 4, 5}, days); diff != "" {
 		t.Error(diff)
 	}
-	if got := command(t, object(t, d, importer.Template, "tidy")); !strings.HasSuffix(got, "set +e +o pipefail\ncd /opt; ./tidy --all\n") {
+	tidy := "set +e +o pipefail\ncd /opt; ./tidy --all\n"
+	if got := command(t, object(t, d, importer.Template, "tidy")); !strings.HasSuffix(got, tidy) {
 		t.Errorf("%q", got)
 	}
 }
@@ -171,7 +173,8 @@ func TestLayoutIsFound(t *testing.T) {
 func TestPercent(t *testing.T) {
 	t.Parallel()
 	d := read(t, `0 6 * * * date +\%F; mail -s "day 100\%" ops%Dear all,%%it's done.%`+"\n0 7 * * * date +\\%F\n")
-	want := "set +e +o pipefail\n{ date +%F; mail -s \"day 100%\" ops\n} <<'END_OF_INPUT'\nDear all,\n\nit's done.\nEND_OF_INPUT\n"
+	want := "set +e +o pipefail\n{ date +%F; mail -s \"day 100%\" ops\n} <<'END_OF_INPUT'\n" +
+		"Dear all,\n\nit's done.\nEND_OF_INPUT\n"
 	if got := command(t, d.Objects[0]); got != want || !warned(d.Objects[0], "command", "here-document") {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -200,7 +203,8 @@ func TestVariables(t *testing.T) {
 
 func TestZone(t *testing.T) {
 	t.Parallel()
-	d := read(t, "CRON_TZ=America/New_York\n0 3 * * * /opt/a\nCRON_TZ=Nowhere\n0 3 * * * /opt/b\nCRON_TZ=\nTZ=Asia/Tokyo\n"+
+	d := read(t, "CRON_TZ=America/New_York\n0 3 * * * /opt/a\nCRON_TZ=Nowhere\n0 3 * * * /opt/b\n"+
+		"CRON_TZ=\nTZ=Asia/Tokyo\n"+
 		"RANDOM_DELAY=30\n0 3 * * * /opt/c\n")
 	a := object(t, d, importer.Schedule, "a")
 	if got := schedule(t, a).Timezone; got != "America/New_York" || a.Fires[0].UTC().Hour() != 8 {
@@ -222,7 +226,8 @@ func TestZone(t *testing.T) {
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	for when, want := range map[string]string{
-		"@weekly": "0 0 * * 0", "@every_minute": "* * * * *", "0-59/30 * * * *": "*/30 * * * *", "0 0 1,15 * 7": "0 0 1,15 * 0",
+		"@weekly": "0 0 * * 0", "@every_minute": "* * * * *", "0-59/30 * * * *": "*/30 * * * *",
+		"0 0 1,15 * 7":  "0 0 1,15 * 0",
 		"0 0 */2 * fri": "0 0 */2 * 5", "5/10 * * * *": "5-59/10 * * * *", "@reboot": "", "@60": "", "0~30 * * * *": "",
 		"0 0 L * *": "", "0 0 * * 1#2": "", "61 * * * *": "",
 	} {
@@ -250,7 +255,8 @@ func TestOddLines(t *testing.T) {
 	if o := object(t, d, importer.Template, "quiet"); !warned(o, "options", "left out") {
 		t.Errorf("%+v", o)
 	}
-	if o := object(t, d, importer.Template, "flags"); !warned(o, "options", "left out") || command(t, o) != "/opt/flags\n" {
+	flagged := object(t, d, importer.Template, "flags")
+	if o := flagged; !warned(o, "options", "left out") || command(t, o) != "/opt/flags\n" {
 		t.Errorf("%+v", o)
 	}
 	o := object(t, d, importer.Template, "long")
@@ -271,16 +277,18 @@ func TestRefused(t *testing.T) {
 		body string
 		code fault.Code
 	}{
-		"nothing":         {"", importer.NothingFound},
-		"comments":        {"# 0 1 * * * /opt/off\n\n", importer.NothingFound},
-		"an anacrontab":   {"SHELL=/bin/sh\n1\t5\tcron.daily\trun-parts /etc/cron.daily\n@monthly 45 cron.monthly run-parts x y z\n", importer.Malformed},
-		"a timer":         {"[Unit]\nDescription=x\n\n[Timer]\nOnCalendar=daily\n", importer.Malformed},
-		"a text":          {"This is a letter.\nIt is no crontab.\n", importer.Malformed},
-		"a NUL":           {"0 1 * * * /opt/a\n0 1 * * * /opt\x00\n", importer.Malformed},
-		"not UTF-8":       {"0 1 * * * /opt/\xff\n", importer.Malformed},
-		"many lines":      {strings.Repeat("* * * * * x\n", maxLines+1), importer.Malformed},
-		"many variables":  {"A=" + strings.Repeat("x", maxVars) + "\n* * * * * x\n", importer.Malformed},
-		"scripts in bulk": {"A=" + strings.Repeat("x", maxVars-10) + "\n" + strings.Repeat("* * * * * x\n", 2000), importer.Malformed},
+		"nothing":  {"", importer.NothingFound},
+		"comments": {"# 0 1 * * * /opt/off\n\n", importer.NothingFound},
+		"an anacrontab": {"SHELL=/bin/sh\n1\t5\tcron.daily\trun-parts /etc/cron.daily\n" +
+			"@monthly 45 cron.monthly run-parts x y z\n", importer.Malformed},
+		"a timer":        {"[Unit]\nDescription=x\n\n[Timer]\nOnCalendar=daily\n", importer.Malformed},
+		"a text":         {"This is a letter.\nIt is no crontab.\n", importer.Malformed},
+		"a NUL":          {"0 1 * * * /opt/a\n0 1 * * * /opt\x00\n", importer.Malformed},
+		"not UTF-8":      {"0 1 * * * /opt/\xff\n", importer.Malformed},
+		"many lines":     {strings.Repeat("* * * * * x\n", maxLines+1), importer.Malformed},
+		"many variables": {"A=" + strings.Repeat("x", maxVars) + "\n* * * * * x\n", importer.Malformed},
+		"scripts in bulk": {"A=" + strings.Repeat("x", maxVars-10) + "\n" +
+			strings.Repeat("* * * * * x\n", 2000), importer.Malformed},
 	} {
 		_, err := New().Read(t.Context(), importer.Export{Body: []byte(c.body), Now: now()})
 		if f := (*fault.Error)(nil); !errors.As(err, &f) || !c.code.Is(err) {
@@ -298,8 +306,9 @@ func TestCollection(t *testing.T) {
 	}
 	type counts struct{ jobs, words int }
 	want := map[string]counts{
-		"viroverse-user.crontab": {9, 1}, "homestead-user.crontab": {1, 0}, "mezzo-cron.d-app": {2, 0}, "docker-rundeck-cron.d-example": {},
-		"envs-cron.d-backup": {1, 0}, "envs-cron.d-certbot": {1, 0}, "envs-cron.d-envs_user_info": {2, 0},
+		"viroverse-user.crontab": {9, 1}, "homestead-user.crontab": {1, 0}, "mezzo-cron.d-app": {2, 0},
+		"docker-rundeck-cron.d-example": {},
+		"envs-cron.d-backup":            {1, 0}, "envs-cron.d-certbot": {1, 0}, "envs-cron.d-envs_user_info": {2, 0},
 		"envs-cron.d-update-blacklist_fail2ban": {2, 0}, "envs-cron.d-botany": {1, 0}, "netbsd-1993-root.crontab": {3, 0},
 		"web.crontab": {4, 1},
 	}

@@ -2,10 +2,10 @@ package cron
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -190,18 +190,21 @@ func logins(text, low string, add func(from, to int, name string)) {
 	}
 }
 
-var known = regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{20}\w*|glpat-[\w-]{15}[\w-]*|xox[abprs]-[\w-]{10}[\w-]*|AKIA[A-Z0-9]{16}|` +
-	`eyJ[\w-]{10}[\w-]*\.[\w-]{10}[\w-]*\.[\w-]+`)
+var known = lazyregexp.New(`gh[pousr]_[A-Za-z0-9]{20}\w*|glpat-[\w-]{15}[\w-]*|xox[abprs]-[\w-]{10}[\w-]*|` +
+	`AKIA[A-Z0-9]{16}|eyJ[\w-]{10}[\w-]*\.[\w-]{10}[\w-]*\.[\w-]+`)
 
 // tokens finds tokens of a known form.
 func tokens(text string, add func(from, to int, name string)) {
 	if !contains(text, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "xox", "AKIA", "eyJ") {
 		return
 	}
-	for _, m := range known.FindAllStringIndex(text, -1) {
+	for _, m := range known.Get().FindAllStringIndex(text, -1) {
 		add(m[0], m[1], "TOKEN")
 	}
 }
+
+// ends are the characters that end a word outside of quotes.
+const ends = " \t\n`;&|<>(){}"
 
 // valueEnd returns the end of the word at an offset, with its quotes.
 func valueEnd(text string, at int) int {
@@ -214,16 +217,17 @@ func valueEnd(text string, at int) int {
 			return at + i + 2
 		}
 	}
-	if i := strings.IndexAny(rest[1:], " \t\n\"'`;&|<>(){}"); i >= 0 && !strings.ContainsRune(" \t\n`;&|<>(){}", rune(rest[0])) {
-		return at + i + 1
-	} else if i >= 0 {
+	if strings.ContainsRune(ends, rune(rest[0])) {
 		return at
+	}
+	if i := strings.IndexAny(rest[1:], ends+`"'`); i >= 0 {
+		return at + i + 1
 	}
 	return at + len(rest)
 }
 
 // plain are values that are no secrets: references to variables and files, switches, small numbers.
-var plain = regexp.MustCompile("^(?:|[$~.%`-].*|/.*/.*|(?i:true|false|yes|no|on|off|none|null)|\\d{1,3})$")
+var plain = lazyregexp.New("^(?:|[$~.%`-].*|/.*/.*|(?i:true|false|yes|no|on|off|none|null)|\\d{1,3})$")
 
 func harmless(value string) bool {
 	return len(value) < 4096 && plain.MatchString(strings.Trim(value, `"'`))

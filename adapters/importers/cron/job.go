@@ -2,18 +2,18 @@ package cron
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/importers/crontime"
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 var (
-	owned = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?)(?:[:/]\S*)?[ \t]+`)
-	flags = regexp.MustCompile(`^-[nqs]{1,3}[ \t]+`)
+	owned = lazyregexp.New(`^([A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?)(?:[:/]\S*)?[ \t]+`)
+	flags = lazyregexp.New(`^-[nqs]{1,3}[ \t]+`)
 )
 
 // job adds a template and its schedule.
@@ -29,7 +29,7 @@ func (r *reader) job(l *line) error {
 	}
 	t := importer.Object{Kind: importer.Template, Ref: ref(l.number)}
 	flagged := false
-	for m := flags.FindString(command); m != ""; m = flags.FindString(command) {
+	for m := flags.Get().FindString(command); m != ""; m = flags.Get().FindString(command) {
 		command, flagged = command[len(m):], true
 	}
 	command, input, piped := percent(command)
@@ -76,8 +76,8 @@ func (r *reader) account(t *importer.Object, spec *importer.TemplateSpec, who st
 		draft.Need(t, "account", "the owner of the crontab ran the job, on another machine and in the home directory; a run "+
 			"executes on an executor, as an account of its own: check that it reaches what the command needs")
 	default:
-		draft.Need(t, "account", "%s ran the job, on another machine and in the home directory; a run executes on an executor, "+
-			"as an account of its own: check that it reaches what the command needs", who)
+		draft.Need(t, "account", "%s ran the job, on another machine and in the home directory; a run executes on an "+
+			"executor, as an account of its own: check that it reaches what the command needs", who)
 	}
 }
 
@@ -261,10 +261,10 @@ func (s *script) replace(v *setting) {
 		v.name)
 }
 
-var inQuotes = regexp.MustCompile(`'[^']*'|"(?:[^"\\]|\\.)*"`)
+var inQuotes = lazyregexp.New(`'[^']*'|"(?:[^"\\]|\\.)*"`)
 
 // redirected matches a redirection of the output to a file.
-var redirected = regexp.MustCompile(`(?:^|[^<>&0-9-])(?:1|&)?>>?[|]?[ \t]*[^&>\s|]`)
+var redirected = lazyregexp.New(`(?:^|[^<>&0-9-])(?:1|&)?>>?[|]?[ \t]*[^&>\s|]`)
 
 // intoFile reports whether a command writes its output to a file.
 func intoFile(command string) bool {

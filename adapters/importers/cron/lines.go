@@ -1,13 +1,13 @@
 package cron
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/importers/crontime"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // line is a line that is not empty.
@@ -26,10 +26,10 @@ type line struct {
 func (l *line) job() bool { return l.when != "" }
 
 var (
-	assignment = regexp.MustCompile(`^(?:"([^"=]*)"|'([^'=]*)'|([^\s"'=*@#]+))[ \t]*=[ \t]*`)
-	variable   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
-	timed      = regexp.MustCompile(`^([0-9*]\S*[ \t]+\S+[ \t]+\S+[ \t]+\S+[ \t]+\S+)[ \t]+`)
-	worded     = regexp.MustCompile(`^(@\w+)[ \t]+`)
+	assignment = lazyregexp.New(`^(?:"([^"=]*)"|'([^'=]*)'|([^\s"'=*@#]+))[ \t]*=[ \t]*`)
+	variable   = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+	timed      = lazyregexp.New(`^([0-9*]\S*[ \t]+\S+[ \t]+\S+[ \t]+\S+[ \t]+\S+)[ \t]+`)
+	worded     = lazyregexp.New(`^(@\w+)[ \t]+`)
 )
 
 // maxComments is how many lines of a comment are read.
@@ -97,9 +97,9 @@ func unquote(s string) string {
 }
 
 var (
-	unit     = regexp.MustCompile(`^\[[A-Za-z-]+\][ \t]*$`)
-	anacron  = regexp.MustCompile(`^(?:\d+|@\w+)\s+\d+\s+[A-Za-z][\w.-]{2,}\s+\S`)
-	pastDays = regexp.MustCompile(`^\S+\s+\S+\s+(\S+)`)
+	unit     = lazyregexp.New(`^\[[A-Za-z-]+\][ \t]*$`)
+	anacron  = lazyregexp.New(`^(?:\d+|@\w+)\s+\d+\s+[A-Za-z][\w.-]{2,}\s+\S`)
+	pastDays = lazyregexp.New(`^\S+\s+\S+\s+(\S+)`)
 )
 
 // other refuses files that look like a crontab and are something else.
@@ -133,18 +133,18 @@ func isDay(text string) bool {
 }
 
 // accounts are names of accounts that are no commands.
-const accounts = " root daemon bin sys adm lp nobody nogroup operator www-data www apache nginx http httpd postgres mysql " +
-	"mariadb redis mongodb elasticsearch logcheck munin nagios icinga zabbix prometheus grafana jenkins gitlab gitea " +
-	"tomcat jetty ubuntu debian ec2-user centos vagrant deploy deployer list uucp ftp asterisk amavis clamav vmail dovecot " +
-	"postfix smmsp statd ntp nextcloud backuppc backupuser cronuser oracle splunk "
+const accounts = " root daemon bin sys adm lp nobody nogroup operator www-data www apache nginx http httpd postgres " +
+	"mysql mariadb redis mongodb elasticsearch logcheck munin nagios icinga zabbix prometheus grafana jenkins gitlab " +
+	"gitea tomcat jetty ubuntu debian ec2-user centos vagrant deploy deployer list uucp ftp asterisk amavis clamav vmail " +
+	"dovecot postfix smmsp statd ntp nextcloud backuppc backupuser cronuser oracle splunk "
 
 // commands are names of commands with which jobs begin.
-const commands = " awk bash bundle cat cd certbot chmod chown composer cp curl date dd df docker drush echo env exec export " +
-	"find flock git grep ionice kill logger ls make mkdir mv mysql mysqldump nice node nohup npm ntpdate perl pg_dump php " +
-	"pkill python python2 python3 rake reboot rm rsync ruby run-parts scp sed service set sh shutdown sleep ssh sudo " +
-	"systemctl tar test timeout touch true wget which wp "
+const commands = " awk bash bundle cat cd certbot chmod chown composer cp curl date dd df docker drush echo env exec " +
+	"export find flock git grep ionice kill logger ls make mkdir mv mysql mysqldump nice node nohup npm ntpdate perl pg_dump " +
+	"php pkill python python2 python3 rake reboot rm rsync ruby run-parts scp sed service set sh shutdown sleep ssh " +
+	"sudo systemctl tar test timeout touch true wget which wp "
 
-var account = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}\$?$`)
+var account = lazyregexp.New(`^[a-z_][a-z0-9_-]{0,31}\$?$`)
 
 // layout decides whether the jobs have a column with accounts.
 func (r *reader) layout(e importer.Export, lines []line) {
@@ -159,7 +159,8 @@ func (r *reader) layout(e importer.Export, lines []line) {
 	case spool:
 		r.how = "The directory of the file is that of the crontabs of users, which have no column with accounts."
 	case strings.HasSuffix(dir, "cron.d") || base == "crontab" && strings.HasSuffix(dir, "/etc"):
-		r.system, r.how = true, "The directory of the file is that of the crontabs of systems, which have a column with accounts."
+		r.system = true
+		r.how = "The directory of the file is that of the crontabs of systems, which have a column with accounts."
 	case columned(lines):
 		r.system, r.how = true, "The sixth column looks like one with accounts; tell the layout of the crontab if it is not."
 	default:

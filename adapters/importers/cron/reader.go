@@ -3,7 +3,6 @@ package cron
 import (
 	"context"
 	"net/mail"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/adapters/importers/crontime"
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // reader reads a crontab from its first line to its last.
@@ -133,10 +133,10 @@ func (r *reader) zone() (string, *time.Location, error) {
 }
 
 var (
-	heading = regexp.MustCompile(`(?i)^(?:\*|m|min|minutes?)\b.*\b(?:dow|wday|weekday|day of week|command|cmd)\b`)
-	letters = regexp.MustCompile(`[\p{L}\d]`)
-	telling = regexp.MustCompile(`(?i)(?:pass|pwd|secret|token|key|credential)\w*\s*(?:[:=]|\bis\b)`)
-	program = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$`)
+	heading = lazyregexp.New(`(?i)^(?:\*|m|min|minutes?)\b.*\b(?:dow|wday|weekday|day of week|command|cmd)\b`)
+	letters = lazyregexp.New(`[\p{L}\d]`)
+	telling = lazyregexp.New(`(?i)(?:pass|pwd|secret|token|key|credential)\w*\s*(?:[:=]|\bis\b)`)
+	program = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$`)
 	between = strings.NewReplacer("&&", "\n", ";", "\n", "||", "\n", "|", "\n", "{", "\n", "(", "\n")
 )
 
@@ -157,7 +157,7 @@ func (r *reader) title(l *line, command string) string {
 	return title
 }
 
-// caption returns the first line of a comment that is text: neither a job that is switched off nor the heads of columns.
+// caption returns the first line of a comment that is text: no job that is switched off and no heads of columns.
 func caption(comments []string) string {
 	for _, c := range comments {
 		text := strings.TrimSpace(strings.Trim(c, "#-=*~ \t"))

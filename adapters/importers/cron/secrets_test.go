@@ -59,7 +59,8 @@ func TestSecretsAreLeftOut(t *testing.T) {
 			t.Errorf("%s: there is no credential", line)
 			continue
 		}
-		template := d.Objects[slices.IndexFunc(d.Objects, func(o importer.Object) bool { return o.Kind == importer.Template })]
+		isTemplate := func(o importer.Object) bool { return o.Kind == importer.Template }
+		template := d.Objects[slices.IndexFunc(d.Objects, isTemplate)]
 		got := template.Spec.(*importer.TemplateSpec).Credentials
 		if d.Objects[i].Class != importer.NeedsYou || !slices.Equal(got, []string{d.Objects[i].Name}) {
 			t.Errorf("%s: %+v, %v", line, d.Objects[i], got)
@@ -70,8 +71,10 @@ func TestSecretsAreLeftOut(t *testing.T) {
 func TestPlainTextsStay(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		"ssh -i /etc/keys/id_ed25519 host", "/opt/job --key /etc/job.key --password-file /etc/p", "mail -s 'password expires' ops",
-		"pass=$(cat /etc/pass); /opt/job --password $pass", "/opt/monkey business", "curl -s https://host/path?a=1", "mysql app <x.sql",
+		"ssh -i /etc/keys/id_ed25519 host", "/opt/job --key /etc/job.key --password-file /etc/p",
+		"mail -s 'password expires' ops",
+		"pass=$(cat /etc/pass); /opt/job --password $pass", "/opt/monkey business", "curl -s https://host/path?a=1",
+		"mysql app <x.sql",
 		"/opt/job --token-file /etc/t --keys 3",
 	} {
 		d := read(t, "0 1 * * * "+line+"\n", system(false))
@@ -127,15 +130,18 @@ func TestScriptsRun(t *testing.T) {
 // FuzzRead: no body makes the format panic, and what it returns is whole.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
-		"0 1 * * * /opt/job --password " + canary, "A=b\n# c\n@daily root /x\n", "*/5 * * * * a%b%c\\%\n", "TOKEN=" + canary + "\n@reboot x",
-		"CRON_TZ=Europe/Berlin\nMAILTO=a@b.c,d\n5/7 1-3 * jan sun x &\n", "-1 1 1 1 1 -n x\n[Unit]\n", "1 5 cron.daily run x\n",
+		"0 1 * * * /opt/job --password " + canary, "A=b\n# c\n@daily root /x\n", "*/5 * * * * a%b%c\\%\n",
+		"TOKEN=" + canary + "\n@reboot x",
+		"CRON_TZ=Europe/Berlin\nMAILTO=a@b.c,d\n5/7 1-3 * jan sun x &\n", "-1 1 1 1 1 -n x\n[Unit]\n",
+		"1 5 cron.daily run x\n",
 	} {
 		f.Add([]byte(seed), false)
 		f.Add([]byte(seed), true)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, columned bool) {
 		for _, e := range []importer.Export{
-			{Body: body, Now: now()}, {Body: body, Now: now(), System: &columned, File: "x/" + string(body[:min(len(body), 9)])},
+			{Body: body, Now: now()},
+			{Body: body, Now: now(), System: &columned, File: "x/" + string(body[:min(len(body), 9)])},
 			{Body: append([]byte("A_SECRET="+canary+"\n* * * * * root x --password="+canary+"\n"), body...), Now: now()},
 		} {
 			d, err := New().Read(t.Context(), e)

@@ -18,9 +18,9 @@ func Every() Spec {
 	return Spec{Minutes: Minute.All(), Hours: Hour.All(), Days: Day.All(), Months: Month.All(), Weekdays: Weekday.All()}
 }
 
-// Unix returns the expression as five fields with the rules of the server, which are those of Unix: one of two restricted
-// day fields has to match, and a day field is restricted unless it begins with a star. It returns false if that cannot
-// say the same, or if a field has no value.
+// Unix returns the expression as five fields with the rules of the server, which are those of Unix: one of two
+// restricted day fields has to match, and a day field is restricted unless it begins with a star. It returns false if
+// that cannot say the same, or if a field has no value.
 func (s Spec) Unix() (string, bool) {
 	if s.Minutes == 0 || s.Hours == 0 || s.Days == 0 || s.Months == 0 || s.Weekdays == 0 {
 		return "", false

@@ -2,12 +2,13 @@ package crontime
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
-var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+/-]{0,63}$`)
+var zoneName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_+/-]{0,63}$`)
 
 // Zone returns the zone of an IANA name that the server accepts for a schedule. It refuses abbreviations that are no
 // such name, offsets, and names that mean something else on each machine.
