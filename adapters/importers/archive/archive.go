@@ -35,9 +35,9 @@ func Is(body []byte) bool {
 // Archive is a zip file whose directory was checked.
 type Archive struct{ files []*zip.File }
 
-// Open checks the directory of a zip file. ArchiveTooLarge is an archive beyond the limits. Malformed is one that cannot
-// be read, or that has a name that is absolute, leads outside, or occurs twice, a link, an encrypted file, or files that
-// share bytes; the fault names the entry.
+// Open checks the directory of a zip file. ArchiveTooLarge is an archive beyond the limits. Malformed is one that
+// cannot be read, or that has a name that is absolute, leads outside, or occurs twice, a link, an encrypted file, or
+// files that share bytes; the fault names the entry.
 func Open(body []byte) (*Archive, error) {
 	if err := directory(body); err != nil {
 		return nil, err

@@ -21,8 +21,8 @@ const (
 	maxNodes = 1_000_000 // values, aliases expanded
 )
 
-// YAML decodes a body that is one YAML document. Values of the type any are those of JSON: nil, bool, json.Number, string,
-// []any and map[string]any. Aliases are expanded within the limits; merge keys are applied.
+// YAML decodes a body that is one YAML document. Values of the type any are those of JSON: nil, bool, json.Number,
+// string, []any and map[string]any. Aliases are expanded within the limits; merge keys are applied.
 func YAML(body []byte, into any) error {
 	body, err := Text(body)
 	if err != nil {

@@ -106,8 +106,8 @@ func (w *work) shellStep(e *document.Element) {
 		for i, f := range line {
 			words[i] = quote(f)
 		}
-		w.script("Shell", "bash", "script=$(mktemp)\ncat >\"$script\" <<'"+end+"'\n"+strings.TrimSuffix(script, "\n")+"\n"+end+
-			"\n"+strings.Join(words, " ")+" \"$script\"\n")
+		w.script("Shell", "bash", "script=$(mktemp)\ncat >\"$script\" <<'"+end+"'\n"+strings.TrimSuffix(script, "\n")+"\n"+
+			end+"\n"+strings.Join(words, " ")+" \"$script\"\n")
 		draft.Map(w.o, "A script with the interpreter %s is started by a script of bash.", cut(base(line[0]), 50))
 	}
 }

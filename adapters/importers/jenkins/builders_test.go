@@ -10,22 +10,28 @@ import (
 
 func TestScripts(t *testing.T) {
 	for body, want := range map[string]struct{ tool, command string }{
-		shell("make test"):                         {"bash", "set -xe\nmake test"},
-		shell("#!/bin/bash -eu\nmake"):             {"bash", "set -eu\nmake"},
-		shell("#!/usr/bin/env bash\r\nmake"):       {"bash", "make"},
-		shell("#!/usr/bin/python3\nprint(1)"):      {"python", "print(1)"},
-		shell("#!/usr/bin/env pwsh\nGet-Date"):     {"powershell", "Get-Date"},
-		shell(""):                                  {"bash", "set -xe\n"},
-		shell("cd $WORKSPACE"):                     {"bash", "export WORKSPACE=\"${PWD-}\"\nset -xe\ncd $WORKSPACE"},
-		shell("#!/usr/bin/perl -w\nprint 'it''s'"): {"bash", "script=$(mktemp)\ncat >\"$script\" <<'END_OF_SCRIPT'\n#!/usr/bin/perl -w\nprint 'it''s'\nEND_OF_SCRIPT\n'/usr/bin/perl' '-w' \"$script\"\n"}, //nolint:lll // One script.
-		"<builders><hudson.plugins.python.Python><command>a()</command></hudson.plugins.python.Python></builders>":               {"python", "a()"},
-		"<builders><hudson.plugins.powershell.PowerShell><command>a</command></hudson.plugins.powershell.PowerShell></builders>": {"powershell", "a"},
-		"<builders><hudson.tasks.Maven><targets>clean install -Dx=1 -Dpassword=" + canary + " ${A} `b`</targets><pom>a/pom.xml</pom>" +
+		shell("make test"):                     {"bash", "set -xe\nmake test"},
+		shell("#!/bin/bash -eu\nmake"):         {"bash", "set -eu\nmake"},
+		shell("#!/usr/bin/env bash\r\nmake"):   {"bash", "make"},
+		shell("#!/usr/bin/python3\nprint(1)"):  {"python", "print(1)"},
+		shell("#!/usr/bin/env pwsh\nGet-Date"): {"powershell", "Get-Date"},
+		shell(""):                              {"bash", "set -xe\n"},
+		shell("cd $WORKSPACE"):                 {"bash", "export WORKSPACE=\"${PWD-}\"\nset -xe\ncd $WORKSPACE"},
+		shell("#!/usr/bin/perl -w\nprint 'it''s'"): {"bash", "script=$(mktemp)\ncat >\"$script\" <" +
+			"<'END_OF_SCRIPT'\n#!/usr/bin/perl -w\nprint 'it''s'\nEND_OF_SCRIPT\n'/usr/bin/perl' '-w' \"$script\"\n"},
+		"<builders><hudson.plugins.python.Python><command>a()</command></hudson.plugins.python.Python>" +
+			"</builders>": {"python", "a()"},
+		"<builders><hudson.plugins.powershell.PowerShell><command>a</command></hudson.plugins.powershell.PowerShell>" +
+			"</builders>": {"powershell", "a"},
+		"<builders><hudson.tasks.Maven><targets>clean install -Dx=1 -Dpassword=" + canary +
+			" ${A} `b`</targets><pom>a/pom.xml</pom>" +
 			"<properties>k=v w\ntoken=" + canary + "\n</properties></hudson.tasks.Maven></builders>": {"bash",
 			"set -xe\nmvn -f a/pom.xml \"-Dk=v w\" clean install -Dx=1 \"${A}\" \"\\`b\\`\"\n"},
-		"<builders><hudson.tasks.Ant><targets>dist</targets><antOpts>-Xmx1g -Da='b c'</antOpts></hudson.tasks.Ant></builders>": {"bash",
+		"<builders><hudson.tasks.Ant><targets>dist</targets><antOpts>-Xmx1g -Da='b c'</antOpts></hudson.tasks.Ant>" +
+			"</builders>": {"bash",
 			"set -xe\nexport ANT_OPTS=\"-Xmx1g -Da='b c'\"\nant dist\n"},
-		"<builders><hudson.plugins.gradle.Gradle><switches>-i</switches><tasks>build $(id)</tasks><useWrapper>true</useWrapper>" +
+		"<builders><hudson.plugins.gradle.Gradle><switches>-i</switches><tasks>build $(id)</tasks><useWrapper>true" +
+			"</useWrapper>" +
 			"</hudson.plugins.gradle.Gradle></builders>": {"bash", "set -xe\n./gradlew -i build \"\\$(id)\"\n"},
 	} {
 		spec, o, _ := job(t, "<project>"+body+"</project>")
@@ -55,17 +61,20 @@ func TestScripts(t *testing.T) {
 func TestUnknownBuildSteps(t *testing.T) {
 	for _, body := range []string{
 		"<project><builders><com.example.Other><secret>" + canary + "</secret></com.example.Other></builders></project>",
-		"<flow-definition><definition class='org.jenkinsci.plugins.workflow.cps.CpsFlowDefinition'><script>node { stage('Build it')" +
+		"<flow-definition><definition class='org.jenkinsci.plugins.workflow.cps.CpsFlowDefinition'><script>node { " +
+			"stage('Build it')" +
 			" { sh 'make " + canary + "' } }</script></definition></flow-definition>",
 		"<flow-definition><definition class='x.CpsScmFlowDefinition'><scriptPath>ci/Jenkinsfile</scriptPath></definition>" +
 			"</flow-definition>",
 		"<flow-definition/>",
-		"<project><builders><a.ConditionalBuilder><conditionalbuilders><hudson.tasks.Shell><command>a</command></hudson.tasks.Shell>" +
+		"<project><builders><a.ConditionalBuilder><conditionalbuilders><hudson.tasks.Shell><command>a</command>" +
+			"</hudson.tasks.Shell>" +
 			"</conditionalbuilders><runCondition class='b.FileExistsCondition'/></a.ConditionalBuilder></builders></project>",
 		"<project><builders><a.TriggerBuilder/></builders></project>",
 		"<project><builders><a.MultiJobBuilder/></builders></project>",
 		"<matrix-project><axes><a.DynamicAxis><name>a</name></a.DynamicAxis></axes>" + shell("make") + "</matrix-project>",
-		"<project><builders><a.AnsiblePlaybookBuilder><playbook>/etc/x.yml</playbook></a.AnsiblePlaybookBuilder></builders></project>",
+		"<project><builders><a.AnsiblePlaybookBuilder><playbook>/etc/x.yml</playbook></a.AnsiblePlaybookBuilder>" +
+			"</builders></project>",
 	} {
 		spec, o, _ := job(t, body)
 		wants(t, o, importer.NeedsYou)
@@ -78,15 +87,18 @@ func TestUnknownBuildSteps(t *testing.T) {
 	if spec.Command != "true" {
 		t.Errorf("a job without build steps became %s", asJSON(spec))
 	}
-	_, o, _ = job(t, "<flow-definition><definition><script>stage('A') {} stage \"B\"</script></definition></flow-definition>")
+	_, o, _ = job(t, "<flow-definition><definition><script>stage('A') {} stage \"B\"</script></definition>"+
+		"</flow-definition>")
 	wants(t, o, importer.NeedsYou, "stages are A, B")
 }
 
 func TestSeveralBuildSteps(t *testing.T) {
 	spec, o, _ := job(t, "<project><builders><hudson.tasks.Shell><command>a</command></hudson.tasks.Shell>"+
 		"<hudson.tasks.Shell><command>b</command></hudson.tasks.Shell><com.example.Other/>"+
-		"<a.SingleConditionalBuilder><condition class='b.AlwaysRun'/><buildStep class='hudson.tasks.Shell'><command>c</command>"+
-		"</buildStep></a.SingleConditionalBuilder><a.ConditionalBuilder><runCondition class='b.NeverRun'/></a.ConditionalBuilder>"+
+		"<a.SingleConditionalBuilder><condition class='b.AlwaysRun'/><buildStep class='hudson.tasks.Shell'><command>c"+
+		"</command>"+
+		"</buildStep></a.SingleConditionalBuilder><a.ConditionalBuilder><runCondition class='b.NeverRun'/>"+
+		"</a.ConditionalBuilder>"+
 		"</builders></project>")
 	wants(t, o, importer.NeedsYou, "directory of its own", "Other has no counterpart", "NeverRun")
 	var got []string
@@ -105,7 +117,8 @@ func TestSeveralBuildSteps(t *testing.T) {
 }
 
 func TestMaven(t *testing.T) {
-	spec, o, _ := job(t, "<maven2-moduleset><goals>deploy</goals><rootPOM>p/pom.xml</rootPOM><mavenOpts>-Xmx1g</mavenOpts>"+
+	spec, o, _ := job(t, "<maven2-moduleset><goals>deploy</goals><rootPOM>p/pom.xml</rootPOM><mavenOpts>-Xmx1g"+
+		"</mavenOpts>"+
 		"<prebuilders><hudson.tasks.Shell><command>a</command></hudson.tasks.Shell></prebuilders>"+
 		"<runHeadless>true</runHeadless></maven2-moduleset>")
 	wants(t, o, importer.Adapted, "installed on the executor", "runHeadless")
@@ -133,14 +146,16 @@ func TestMatrix(t *testing.T) {
 	if c := spec.Steps[1].Command; c != "export ARCH='arm'\nexport OS='linux'\nset -xe\na" {
 		t.Errorf("a command is %q", c)
 	}
-	spec, _, _ = job(t, "<matrix-project>"+axes+"<combinationFilter>ARCH != 'arm'</combinationFilter>"+shell("a")+"</matrix-project>")
+	spec, _, _ = job(t, "<matrix-project>"+axes+"<combinationFilter>ARCH != 'arm'</combinationFilter>"+shell("a")+""+
+		"</matrix-project>")
 	if !strings.HasSuffix(spec.Command, "exit 1\n") {
 		t.Errorf("a matrix with a filter became %s", asJSON(spec))
 	}
 }
 
 func TestPlaybook(t *testing.T) {
-	spec, o, d := job(t, `<project><scm class="hudson.plugins.git.GitSCM"><userRemoteConfigs><c><url>https://git.example.com/ops.git</url>
+	spec, o, d := job(t, `<project><scm class="hudson.plugins.git.GitSCM"><userRemoteConfigs><c><url>https://git.exam`+
+		`ple.com/ops.git</url>
 </c></userRemoteConfigs></scm><builders><org.jenkinsci.plugins.ansible.AnsiblePlaybookBuilder>
 <playbook>${WORKSPACE}/site.yml</playbook><inventory class="x.InventoryContent"><content>[web]
 a
@@ -150,7 +165,8 @@ a
 <extraVars><v><key>a</key><value>b</value></v><v><key>h</key><value>`+canary+`</value><hidden>true</hidden></v></extraVars>
 </org.jenkinsci.plugins.ansible.AnsiblePlaybookBuilder></builders></project>`)
 	wants(t, o, importer.NeedsYou, "may be a secret", "Host keys are checked")
-	if spec.Playbook != "site.yml" || spec.Tool != "ansible" || spec.Limit != "web" || spec.Forks != 9 || spec.Verbosity != 2 ||
+	if spec.Playbook != "site.yml" || spec.Tool != "ansible" || spec.Limit != "web" || spec.Forks != 9 ||
+		spec.Verbosity != 2 ||
 		fmt.Sprint(spec.Tags, spec.SkipTags, spec.Credentials, spec.Project) != "[a b] [c] [key vault]ops" ||
 		fmt.Sprint(spec.ExtraVars) != "map[a:b ansible_become:true ansible_become_user:app]" || spec.Inventory != "site" {
 		t.Errorf("the template is %s", asJSON(spec))
@@ -165,14 +181,16 @@ a
 			t.Errorf("the credential is %s", asJSON(c))
 		}
 	}
-	spec, _, _ = job(t, `<project><builders><x.AnsiblePlaybookBuilder><playbook>p.yml</playbook><inventory class="x.InventoryPath">`+
+	spec, _, _ = job(t, `<project><builders><x.AnsiblePlaybookBuilder><playbook>p.yml</playbook><inventory class="x.I`+
+		`nventoryPath">`+
 		`<path>hosts.ini</path></inventory></x.AnsiblePlaybookBuilder></builders></project>`)
 	if spec.InventoryPath != "hosts.ini" || spec.Inventory != "" {
 		t.Errorf("the template is %s", asJSON(spec))
 	}
 	spec, o, _ = job(t, `<project><builders><x.AnsiblePlaybookBuilder><playbook>p.yml</playbook><limit>$HOSTS</limit>`+
 		`<extraVars><v><key>v</key><value>${A}-$B</value></v></extraVars></x.AnsiblePlaybookBuilder></builders>`+
-		parameters(`<hudson.model.StringParameterDefinition><name>A</name></hudson.model.StringParameterDefinition>`)+`</project>`)
+		parameters(`<hudson.model.StringParameterDefinition><name>A</name></hudson.model.StringParameterDefinition>`)+`<`+
+		`/project>`)
 	wants(t, o, importer.NeedsYou, "limit", "names the variable B")
 	if spec.Limit != "" || spec.Inventory != "fleet" || spec.ExtraVars["v"] != "{{ A }}-$B" {
 		t.Errorf("the template is %s", asJSON(spec))

@@ -201,8 +201,8 @@ func (w *work) triggers(list *document.Element) {
 				continue
 			}
 			more := timers(e.Value("spec"), w.j.full)
-			if room := maxTimers - len(w.j.timers); len(more) > room {
-				more = more[:room]
+			if free := maxTimers - len(w.j.timers); len(more) > free {
+				more = more[:free]
 				need(w.o, short(e.Name), "There are more than %d expressions; the others are left out.", maxTimers)
 			}
 			w.j.timers = append(w.j.timers, more...)

@@ -127,7 +127,8 @@ func TestLinesOfTimers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Timezone != "Europe/Vienna" || s.Enabled || len(got[0].Fires) != importer.MaxFires || got[0].Fires[0].In(vienna).Hour() != 2 {
+	if s.Timezone != "Europe/Vienna" || s.Enabled || len(got[0].Fires) != importer.MaxFires ||
+		got[0].Fires[0].In(vienna).Hour() != 2 {
 		t.Errorf("the schedule is %s", asJSON(got[0]))
 	}
 }

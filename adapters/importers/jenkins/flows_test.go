@@ -11,7 +11,8 @@ import (
 )
 
 func downstream(jobs, threshold string) string {
-	return "<publishers><hudson.tasks.BuildTrigger><childProjects>" + jobs + "</childProjects><threshold><name>" + threshold +
+	return "<publishers><hudson.tasks.BuildTrigger><childProjects>" + jobs + "</childProjects><threshold><name>" +
+		threshold +
 		"</name></threshold></hudson.tasks.BuildTrigger></publishers>"
 }
 
@@ -46,14 +47,17 @@ func TestJobsThatStartOthers(t *testing.T) {
 	d := jobs(t, map[string]string{
 		"a": build + downstream("b, f/c, gone", "SUCCESS"),
 		"b": build + downstream("always", "FAILURE"),
-		"f/c": build + "<publishers><x.BuildTrigger><configs><y><projects>../undo</projects><condition>FAILED</condition></y><y><projects>d" +
+		"f/c": build + "<publishers><x.BuildTrigger><configs><y><projects>../undo</projects><condition>FAILED" +
+			"</condition></y><y><projects>d" +
 			"</projects><condition>UNSTABLE_OR_BETTER</condition></y></configs></x.BuildTrigger></publishers>",
 		"f/d": build, "undo": build, "always": build, "alone": build,
-		"late": build + "<triggers><x.ReverseBuildTrigger><upstreamProjects>b, nowhere</upstreamProjects><threshold><name>SUCCESS" +
+		"late": build + "<triggers><x.ReverseBuildTrigger><upstreamProjects>b, nowhere</upstreamProjects><threshold>" +
+			"<name>SUCCESS" +
 			"</name></threshold></x.ReverseBuildTrigger></triggers>",
 	})
 	o := find(t, d, importer.Template, "a and the jobs after it")
-	want := "a=a[], b=b[a]success, f/c=f/c[a]success, always=always[b]always, late=late[b]success, undo=undo[f/c]failure, " +
+	want := "a=a[], b=b[a]success, f/c=f/c[a]success, always=always[b]always, late=late[b]success, " +
+		"undo=undo[f/c]failure, " +
 		"f/d=f/d[f/c]success"
 	if got := steps(o); got != want {
 		t.Errorf("steps %s", got)
@@ -70,7 +74,8 @@ func TestJobsThatStartOthers(t *testing.T) {
 func TestTimersStartTheJobsAfter(t *testing.T) {
 	d := jobs(t, map[string]string{
 		"a": shell("x") + downstream("b", "SUCCESS"),
-		"b": shell("y") + downstream("c", "SUCCESS") + "<triggers><x.TimerTrigger><spec>0 1 * * *</spec></x.TimerTrigger></triggers>",
+		"b": shell("y") + downstream("c", "SUCCESS") + "<triggers><x.TimerTrigger><spec>0 1 * * *</spec>" +
+			"</x.TimerTrigger></triggers>",
 		"c": shell("z"),
 	})
 	if s := find(t, d, importer.Schedule, "b").Spec.(importer.ScheduleSpec); s.Template != "b and the jobs after it" {
@@ -79,7 +84,8 @@ func TestTimersStartTheJobsAfter(t *testing.T) {
 	if got := steps(find(t, d, importer.Template, "b and the jobs after it")); got != "b=b[], c=c[b]success" {
 		t.Errorf("steps %s", got)
 	}
-	if got := steps(find(t, d, importer.Template, "a and the jobs after it")); got != "a=a[], b=b[a]success, c=c[b]success" {
+	if got := steps(find(t, d, importer.Template, "a and the jobs after it")); got != "a=a[], b=b[a]success, "+
+		"c=c[b]success" {
 		t.Errorf("steps %s", got)
 	}
 }
@@ -92,7 +98,8 @@ func TestChainsOfWorkflows(t *testing.T) {
 		"a": ask + shell("x") + downstream("b", "SUCCESS"), "b": ask + two + downstream("c", "FAILURE"), "c": shell("z"),
 	})
 	o := find(t, d, importer.Template, "a and the jobs after it")
-	if got := steps(o); got != "a=bash![], b: Shell=bash![a]success, b: Shell 2=bash![b: Shell], c=c[b: Shell b: Shell 2]always" {
+	if got := steps(o); got != "a=bash![], b: Shell=bash![a]success, b: Shell 2=bash![b: Shell], c=c[b: Shell b: "+
+		"Shell 2]always" {
 		t.Errorf("steps %s", got)
 	}
 	s := o.Spec.(importer.TemplateSpec)

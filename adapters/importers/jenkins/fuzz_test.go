@@ -13,12 +13,15 @@ import (
 
 // FuzzRead reads configurations and archives. Faults are those that a format may return, and drafts are complete.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte("<?xml version='1.1'?><project>" + shell("#!/bin/sh\na $WORKSPACE") + parameters(parameter("String", "A", "")+
+	f.Add([]byte("<?xml version='1.1'?><project>" + shell("#!/bin/sh\na $WORKSPACE") + parameters(parameter("String", "A",
+		"")+
 		parameter("Choice", "B", "<choices><string>x</string></choices>")+parameter("Password", "C", "")) + "</project>"))
 	f.Add([]byte(timer("TZ=UTC\nH H(1-3)/2 1,2-5 * 1-7")))
 	f.Add([]byte("<matrix-project><axes><hudson.matrix.TextAxis><name>a</name><values><string>b</string></values>" +
-		"</hudson.matrix.TextAxis></axes><builders><x.AnsiblePlaybookBuilder><playbook>p</playbook><extraVars><v><key>a</key>" +
-		"<value>$A</value></v></extraVars></x.AnsiblePlaybookBuilder><x.Maven><targets>a=b 'c'</targets></x.Maven></builders>" +
+		"</hudson.matrix.TextAxis></axes><builders><x.AnsiblePlaybookBuilder><playbook>p</playbook><extraVars><v><key>a" +
+		"</key>" +
+		"<value>$A</value></v></extraVars></x.AnsiblePlaybookBuilder><x.Maven><targets>a=b 'c'</targets></x.Maven>" +
+		"</builders>" +
 		"<publishers><x.Mailer><recipients>a@b</recipients></x.Mailer></publishers></matrix-project>"))
 	f.Add(pack(f, map[string]string{
 		"jobs/a/config.xml": "<project>" + shell("x") + downstream("b", "FAILURE") + "</project>",
@@ -44,20 +47,30 @@ func TestBounds(t *testing.T) {
 	list := "<project><properties><x.ParametersDefinitionProperty><parameterDefinitions>"
 	listEnd := "</parameterDefinitions></x.ParametersDefinitionProperty></properties></project>"
 	for name, body := range map[string][]byte{
-		"script":      fill("<project><builders><x.Shell><command>", "echo $WORKSPACE $BUILD_ID\n", "</command></x.Shell></builders></project>"),
-		"steps":       fill("<project><builders>", "<hudson.tasks.Shell><command>a</command></hudson.tasks.Shell>", "</builders></project>"),
-		"members":     fill("<project>", "<abc.Def>value</abc.Def><abc.Def>value</abc.Def>", "</project>"),
-		"parameters":  fill(list, parameter("Password", "A", "<defaultValue>x</defaultValue>"), listEnd),
-		"choices":     fill(list+"<x.ChoiceParameterDefinition><choices>", "<string>a</string><string>bcdefgh</string>", "</choices></x.ChoiceParameterDefinition>"+listEnd),
-		"environment": fill("<project><properties><x.EnvInjectJobProperty><info><propertiesContent>", "A=1234567\n", "</propertiesContent></info></x.EnvInjectJobProperty></properties></project>"),
-		"timers":      fill("<project><triggers><x.TimerTrigger><spec>", "H H * * *\n", "</spec></x.TimerTrigger></triggers></project>"),
-		"timers, all": fill("<project><triggers>", "<x.TimerTrigger><spec>H H 1-7 * 1</spec></x.TimerTrigger>", "</triggers></project>"),
-		"recipients":  fill("<project><publishers><x.Mailer><recipients>", "a@b ", "</recipients></x.Mailer></publishers></project>"),
-		"downstream":  fill("<project><publishers><x.BuildTrigger><childProjects>", "a,b,", "</childProjects></x.BuildTrigger></publishers></project>"),
-		"stages":      fill("<flow-definition><definition><script>", "stage('a')\n", "</script></definition></flow-definition>"),
-		"axes":        fill("<matrix-project><axes><hudson.matrix.TextAxis><name>a</name><values>", "<string>abcdefgh</string>", "</values></hudson.matrix.TextAxis></axes></matrix-project>"),
-		"arguments":   fill("<project><builders><x.Maven><targets>", "a='b' ", "</targets></x.Maven></builders></project>"),
-		"name":        fill("<project><builders><a", "bcdefgh", "/></builders></project>"),
+		"script": fill("<project><builders><x.Shell><command>", "echo $WORKSPACE $BUILD_ID\n",
+			"</command></x.Shell></builders></project>"),
+		"steps": fill("<project><builders>", "<hudson.tasks.Shell><command>a</command></hudson.tasks.Shell>",
+			"</builders></project>"),
+		"members":    fill("<project>", "<abc.Def>value</abc.Def><abc.Def>value</abc.Def>", "</project>"),
+		"parameters": fill(list, parameter("Password", "A", "<defaultValue>x</defaultValue>"), listEnd),
+		"choices": fill(list+"<x.ChoiceParameterDefinition><choices>", "<string>a</string><string>bcdefgh</string>",
+			"</choices></x.ChoiceParameterDefinition>"+listEnd),
+		"environment": fill("<project><properties><x.EnvInjectJobProperty><info><propertiesContent>", "A=1234567\n",
+			"</propertiesContent></info></x.EnvInjectJobProperty></properties></project>"),
+		"timers": fill("<project><triggers><x.TimerTrigger><spec>", "H H * * *\n",
+			"</spec></x.TimerTrigger></triggers></project>"),
+		"timers, all": fill("<project><triggers>", "<x.TimerTrigger><spec>H H 1-7 * 1</spec></x.TimerTrigger>",
+			"</triggers></project>"),
+		"recipients": fill("<project><publishers><x.Mailer><recipients>", "a@b ", "</recipients></x.Mailer>"+
+			"</publishers></project>"),
+		"downstream": fill("<project><publishers><x.BuildTrigger><childProjects>", "a,b,",
+			"</childProjects></x.BuildTrigger></publishers></project>"),
+		"stages": fill("<flow-definition><definition><script>", "stage('a')\n", "</script></definition>"+
+			"</flow-definition>"),
+		"axes": fill("<matrix-project><axes><hudson.matrix.TextAxis><name>a</name><values>",
+			"<string>abcdefgh</string>", "</values></hudson.matrix.TextAxis></axes></matrix-project>"),
+		"arguments": fill("<project><builders><x.Maven><targets>", "a='b' ", "</targets></x.Maven></builders></project>"),
+		"name":      fill("<project><builders><a", "bcdefgh", "/></builders></project>"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats

@@ -152,8 +152,8 @@ func (r *reader) archive(ctx context.Context) error {
 	return err
 }
 
-// jobName returns the name of the job whose configuration is at a path: the names between jobs and config.xml. In a flat
-// archive the folders at the top are jobs.
+// jobName returns the name of the job whose configuration is at a path: the names between jobs and config.xml. In a
+// flat archive the folders at the top are jobs.
 func jobName(name string, flat bool) (string, bool) {
 	parts := strings.Split(path.Clean(name), "/")
 	if parts[len(parts)-1] != "config.xml" {

@@ -231,7 +231,8 @@ func TestArchive(t *testing.T) {
 	if got := strings.Join(templates, "; "); got != "build; web/a b/c; web/build; xml11" {
 		t.Errorf("templates %s", got)
 	}
-	if got := strings.Join(skipped, "; "); got != "external job record; file home; file jobs: branches; file jobs: builds; "+
+	if got := strings.Join(skipped, "; "); got != "external job record; file home; file jobs: branches; file jobs: "+
+		"builds; "+
 		"file jobs: configurations; file jobs: jobs; file jobs: nextBuildNumber; file jobs: promotions; folder web; "+
 		"job broken; job dtd; job other; multibranch project many" {
 		t.Errorf("left out: %s", got)

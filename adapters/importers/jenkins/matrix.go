@@ -56,8 +56,8 @@ func (w *work) matrix() {
 			size += len(s.Command)
 		}
 	}
-	if filter := slices.ContainsFunc(w.o.Warnings, func(m importer.Warning) bool { return m.Field == "combinationFilter" }); open ||
-		filter || total > maxCombinations || total*steps >= maxSteps ||
+	filter := slices.ContainsFunc(w.o.Warnings, func(m importer.Warning) bool { return m.Field == "combinationFilter" })
+	if open || filter || total > maxCombinations || total*steps >= maxSteps ||
 		!w.grow(total*size) {
 		w.j.parts = nil
 		w.add("Matrix", step{Step: importer.Step{Tool: "bash", Command: failure("The matrix was not translated.")}})

@@ -111,7 +111,8 @@ func (w *work) variable(name string) string {
 	same := v == name
 	if reserved.Variable(v) {
 		v, same = "PARAM_"+v, false
-		need(w.o, field, "The name is reserved; scripts have to read %s instead.", "WRIT_VAR_"+strings.ToUpper(cut(v, maxVariable)))
+		need(w.o, field, "The name is reserved; scripts have to read %s instead.",
+			"WRIT_VAR_"+strings.ToUpper(cut(v, maxVariable)))
 	} else if !same {
 		warn(w.o, field, "The name is no name of a variable; it became %s.", cut(v, maxVariable))
 	}
@@ -225,8 +226,8 @@ func (w *work) secretParameter(e *document.Element, name string) {
 // secretName reports whether a variable of this name may have a secret.
 func secretName(name string) bool { return secrets.MatchString(cut(name, 200)) }
 
-var secrets = regexp.MustCompile(`(?i)pass(wd|word|phrase)?\b|pass(wd|word|phrase)|_pass|pwd|secret|token|api_?key|private_?key|` +
-	`credential|auth`)
+var secrets = regexp.MustCompile(`(?i)pass(wd|word|phrase)?\b|pass(wd|word|phrase)|_pass|pwd|secret|token|api_?key|` +
+	`private_?key|credential|auth`)
 
 func paramField(name string) string { return "parameters/" + cut(name, 100) }
 

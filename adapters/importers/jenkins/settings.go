@@ -133,7 +133,8 @@ func builders(e *document.Element) []string {
 	for _, c := range e.Children {
 		switch name := simple(c.Name); {
 		case len(out) > 20:
-		case c.Child("command") != nil || strings.HasSuffix(name, "Builder") || strings.HasPrefix(className(c.Name), "hudson.tasks."):
+		case c.Child("command") != nil || strings.HasSuffix(name, "Builder") ||
+			strings.HasPrefix(className(c.Name), "hudson.tasks."):
 			out = append(out, name)
 		default:
 			out = append(out, builders(c)...)
@@ -239,7 +240,8 @@ func always(e *document.Element) bool {
 // mail adds the recipients of mail who are not variables.
 func (w *work) mail(e *document.Element, recipients string, failures bool) {
 	var to []string
-	for _, a := range strings.FieldsFunc(limited(recipients), func(r rune) bool { return r == ' ' || r == ',' || r == ';' || r == '\n' }) {
+	separator := func(r rune) bool { return strings.ContainsRune(" ,;\n", r) }
+	for _, a := range strings.FieldsFunc(limited(recipients), separator) {
 		name, host, ok := strings.Cut(strings.TrimSpace(a), "@")
 		if ok && name != "" && host != "" && !strings.ContainsAny(a, "$<>()[]\\\"'\t\r") && len(a) < 250 && len(to) < 50 {
 			to = append(to, strings.TrimSpace(a))
@@ -256,7 +258,8 @@ func (w *work) mail(e *document.Element, recipients string, failures bool) {
 	})
 	draft.Map(w.o, "The recipients of mail became a notification.")
 	if failures {
-		warn(w.o, short(e.Name), "Jenkins also sends mail about the first success after a failure; here failures are notified.")
+		warn(w.o, short(e.Name), "Jenkins also sends mail about the first success after a failure; here failures "+
+			"are notified.")
 	}
 }
 

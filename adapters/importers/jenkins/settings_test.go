@@ -15,14 +15,17 @@ func parameters(list string) string {
 }
 
 func parameter(kind, name, members string) string {
-	return "<x." + kind + "ParameterDefinition><name>" + name + "</name>" + members + "</x." + kind + "ParameterDefinition>"
+	return "<x." + kind + "ParameterDefinition><name>" + name + "</name>" + members + "</x." + kind +
+		"ParameterDefinition>"
 }
 
 func TestParameters(t *testing.T) {
 	choices := "<choices class='java.util.Arrays$ArrayList'><a class='string-array'><string>b</string><string>a</string>" +
 		"<string>b</string></a></choices>"
-	list := parameter("String", "HOST", "<defaultValue>web1</defaultValue><description>Which host</description><trim>true</trim>") +
-		parameter("Text", "NOTE", "<defaultValue>a\nb</defaultValue>") + parameter("Boolean", "DRY", "<defaultValue>true</defaultValue>") +
+	list := parameter("String", "HOST", "<defaultValue>web1</defaultValue><description>Which host</description>"+
+		"<trim>true</trim>") +
+		parameter("Text", "NOTE", "<defaultValue>a\nb</defaultValue>") + parameter("Boolean", "DRY",
+		"<defaultValue>true</defaultValue>") +
 		parameter("Choice", "TIER", choices) + parameter("String", "API_TOKEN", "<defaultValue>"+canary+"</defaultValue>") +
 		parameter("Password", "DB", "<defaultValue>{"+canary+"}</defaultValue>") + parameter("File", "upload.bin", "") +
 		parameter("String", "PATH", "") + parameter("String", "my-name", "<defaultValue>x</defaultValue>") +
@@ -48,7 +51,8 @@ func TestParameters(t *testing.T) {
 	if got, _ := json.Marshal(spec.Survey); string(got) != want {
 		t.Errorf("survey %s", got)
 	}
-	wants(t, o, importer.NeedsYou, "may be a secret", "credential site DB", "upload.bin", "WRIT_VAR_PARAM_PATH", "became my_name",
+	wants(t, o, importer.NeedsYou, "may be a secret", "credential site DB", "upload.bin", "WRIT_VAR_PARAM_PATH",
+		"became my_name",
 		"it became host_2", "became a text", "does not match the pattern", "not RE2", "Several values", "occur twice")
 	c := find(t, d, importer.Credential, "site DB").Spec.(importer.CredentialSpec)
 	if c.Kind != "token" || fmt.Sprint(c.Settings) != "map[env_name:DB]" || fmt.Sprint(spec.Credentials) != "[site DB]" {
@@ -64,11 +68,13 @@ func TestParameters(t *testing.T) {
 func TestScriptsFindParameters(t *testing.T) {
 	list := parameters(parameter("String", "HOST", ""))
 	for builder, want := range map[string]string{
-		"<x.Python><command>go()</command></x.Python>":                       "import os\nos.environ['HOST'] = os.environ.get('WRIT_VAR_HOST', '')\ngo()",
-		"<x.PowerShell><command>Go</command></x.PowerShell>":                 "$env:HOST = $env:WRIT_VAR_HOST\nGo",
-		"<x.PowerShell><command>param($a)</command></x.PowerShell>":          "param($a)",
-		"<x.Python><command>from __future__ import x</command></x.Python>":   "from __future__ import x",
-		"<x.Shell><command>#!/bin/sh\nparam=1; using it</command></x.Shell>": "export HOST=\"${WRIT_VAR_HOST-}\"\nparam=1; using it",
+		"<x.Python><command>go()</command></x.Python>": "import os\nos.environ['HOST'] = " +
+			"os.environ.get('WRIT_VAR_HOST', '')\ngo()",
+		"<x.PowerShell><command>Go</command></x.PowerShell>":               "$env:HOST = $env:WRIT_VAR_HOST\nGo",
+		"<x.PowerShell><command>param($a)</command></x.PowerShell>":        "param($a)",
+		"<x.Python><command>from __future__ import x</command></x.Python>": "from __future__ import x",
+		"<x.Shell><command>#!/bin/sh\nparam=1; using it</command></x.Shell>": "export " +
+			"HOST=\"${WRIT_VAR_HOST-}\"\nparam=1; using it",
 	} {
 		spec, o, _ := job(t, "<project>"+list+"<builders>"+builder+"</builders></project>")
 		if spec.Command != want {
@@ -144,7 +150,8 @@ PATH=/x
 </y.UsernamePasswordMultiBinding></bindings></x.SecretBuildWrapper><x.SSHAgentBuildWrapper><credentialIds><string>key</string>
 </credentialIds></x.SSHAgentBuildWrapper><x.ReleaseWrapper><steps><hudson.tasks.Shell><command>a</command></hudson.tasks.Shell>
 </steps></x.ReleaseWrapper></buildWrappers>`+shell("a")+`</project>`)
-	wants(t, o, importer.NeedsYou, "description", "queue linux", "jdk", "authToken", "quietPeriod", "BuildDiscarderProperty",
+	wants(t, o, importer.NeedsYou, "description", "queue linux", "jdk", "authToken", "quietPeriod",
+		"BuildDiscarderProperty",
 		"may be a secret; use a credential", "reserved", "no address and is left out", "ArtifactArchiver", "incoming webhook",
 		"login has to set the variables U, P", "with the build steps in it: Shell", "first success")
 	if len(o.Warnings) != 16 {
