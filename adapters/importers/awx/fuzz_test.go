@@ -1,8 +1,10 @@
 package awx
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/importer"
 )
 
-// FuzzRead reads any body: it is refused as invalid, or the draft is valid and has no secret.
+// FuzzRead reads any body, which is refused as invalid or gives a valid draft, and an export with any text in the
+// places of secrets, of which the draft has none.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{"job_templates": [{"name": "T", "playbook": "p", "extra_vars": "{\"token\": \"CANARY\"}"}]}`,
@@ -39,7 +42,35 @@ func FuzzRead(f *testing.F) {
 		case !errors.As(err, &bad) || bad.Kind != fault.Invalid:
 			t.Errorf("%v", err)
 		}
+		d, err = New().Read(t.Context(), importer.Export{Body: withSecret("CANARY" + body), Now: now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secretless(t, d)
 	})
+}
+
+// withSecret returns an export with a secret wherever one can be.
+func withSecret(secret string) []byte {
+	type object map[string]any
+	machine := object{"name": "Machine", "kind": "ssh"}
+	text, _ := json.Marshal(object{"token": secret}) // texts and maps have a form in JSON
+	vars := object{"db_password": secret, "list": []any{object{"token": secret}}, "vaulted": "$ANSIBLE_VAULT;" + secret}
+	question := object{"variable": "api_key", "type": "text", "default": secret}
+	body, _ := json.Marshal(object{
+		"projects": []any{object{"name": "P", "scm_type": "git",
+			"scm_url": "https://u:" + url.QueryEscape(secret) + "@git.example.com/p.git"}},
+		"credentials": []any{object{"name": "C", "credential_type": machine,
+			"inputs": object{"password": secret, "ssh_key_data": secret, "become_password": secret}}},
+		"inventory": []any{object{"name": "I", "variables": string(text), "related": object{
+			"hosts": []any{object{"name": "h", "enabled": true, "variables": vars}}}}},
+		"job_templates": []any{object{"name": "T", "playbook": "p.yml", "extra_vars": vars, "host_config_key": secret,
+			"webhook_key": secret, "survey_enabled": true, "related": object{"survey_spec": object{"spec": []any{question}},
+				"schedules": []any{object{"name": "S", "extra_data": vars,
+					"rrule": "DTSTART:20260101T000000Z RRULE:FREQ=DAILY"}}}}},
+		"users": []any{object{"username": "u", "password": secret}},
+	})
+	return body
 }
 
 func BenchmarkRead(b *testing.B) {
