@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // Element is an element of an XML document.
@@ -72,10 +73,10 @@ func (e *Element) Attr(name string) string {
 
 var (
 	// declaration matches the XML declaration, whose version 1.1 the decoder does not accept.
-	declaration = regexp.MustCompile(`^\s*<\?xml[^>]*\?>`)
-	encoding    = regexp.MustCompile(`encoding\s*=\s*["']([A-Za-z0-9._-]+)["']`)
+	declaration = lazyregexp.New(`^\s*<\?xml[^>]*\?>`)
+	encoding    = lazyregexp.New(`encoding\s*=\s*["']([A-Za-z0-9._-]+)["']`)
 	// controls matches references to the control characters that XML 1.1 allows and XML 1.0 does not.
-	controls = regexp.MustCompile(`&#(?:0*(?:[1-8]|1[124-9]|2[0-9]|3[01])|x0*(?:[1-8bBcCeEfF]|1[0-9a-fA-F]));`)
+	controls = lazyregexp.New(`&#(?:0*(?:[1-8]|1[124-9]|2[0-9]|3[01])|x0*(?:[1-8bBcCeEfF]|1[0-9a-fA-F]));`)
 )
 
 // What an element and its first attribute take in memory besides their text, in bytes.
@@ -150,8 +151,8 @@ func elementCost(token xml.StartElement) int {
 // without references that only XML 1.1 has.
 func xmlText(body []byte) (io.Reader, error) {
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-	head := declaration.Find(body[:min(len(body), 1024)])
-	if m := encoding.FindSubmatch(head); m != nil && strings.EqualFold(string(m[1]), "iso-8859-1") {
+	head := declaration.Get().Find(body[:min(len(body), 1024)])
+	if m := encoding.Get().FindSubmatch(head); m != nil && strings.EqualFold(string(m[1]), "iso-8859-1") {
 		body = latin1(body)
 	}
 	body, err := Text(body)
@@ -163,7 +164,7 @@ func xmlText(body []byte) (io.Reader, error) {
 	}
 	lines := bytes.Repeat([]byte("\n"), bytes.Count(head, []byte("\n")))
 	body = body[len(head):]
-	if controls.Match(body) {
+	if controls.Get().Match(body) {
 		body = withoutControls(body)
 	}
 	return io.MultiReader(bytes.NewReader(lines), bytes.NewReader(body)), nil
@@ -190,7 +191,7 @@ func withoutControls(body []byte) []byte {
 	out := make([]byte, 0, len(body))
 	for len(body) > 0 {
 		markup, section, found := bytes.Cut(body, []byte("<![CDATA["))
-		out = append(out, controls.ReplaceAll(markup, nil)...)
+		out = append(out, controls.Get().ReplaceAll(markup, nil)...)
 		if !found {
 			break
 		}

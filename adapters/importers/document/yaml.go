@@ -6,13 +6,14 @@ import (
 	"errors"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
-var yamlLine = regexp.MustCompile(`line (\d+): (.*)`)
+var yamlLine = lazyregexp.New(`line (\d+): (.*)`)
 
 // The limits of YAML.
 const (

@@ -1,12 +1,12 @@
 package jenkins
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/importers/document"
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // builder adds the steps of a build step.
@@ -59,12 +59,12 @@ func (w *work) scriptOptions(e *document.Element) {
 }
 
 var (
-	shebang = regexp.MustCompile(`^#!\s*(\S+)(?:[ \t]+([^\r\n]*))?\r?\n?`)
-	flags   = regexp.MustCompile(`^-[aefnuvxC]+$`)
-	builtin = regexp.MustCompile(`\b(?:BUILD_(?:NUMBER|ID|URL|TAG|DISPLAY_NAME|CAUSE)|JOB_(?:NAME|BASE_NAME|URL)|` +
+	shebang = lazyregexp.New(`^#!\s*(\S+)(?:[ \t]+([^\r\n]*))?\r?\n?`)
+	flags   = lazyregexp.New(`^-[aefnuvxC]+$`)
+	builtin = lazyregexp.New(`\b(?:BUILD_(?:NUMBER|ID|URL|TAG|DISPLAY_NAME|CAUSE)|JOB_(?:NAME|BASE_NAME|URL)|` +
 		`JENKINS_(?:URL|HOME)|NODE_(?:NAME|LABELS)|EXECUTOR_NUMBER|GIT_(?:COMMIT|BRANCH|LOCAL_BRANCH|URL|` +
 		`PREVIOUS_COMMIT)|SVN_(?:REVISION|URL)|BRANCH_NAME|CHANGE_(?:ID|URL|TITLE|AUTHOR|TARGET)|WORKSPACE_TMP)\b`)
-	workspace = regexp.MustCompile(`\bWORKSPACE\b`)
+	workspace = lazyregexp.New(`\bWORKSPACE\b`)
 )
 
 // shellStep adds a step for a script of a shell, or of the interpreter that its first line names. Jenkins executes a
@@ -131,7 +131,7 @@ func (w *work) script(name, tool, command string) {
 	}
 	var other []string
 	seen := map[string]bool{}
-	for _, v := range builtin.FindAllString(command, -1) {
+	for _, v := range builtin.Get().FindAllString(command, -1) {
 		if !seen[v] && w.vars[v] == "" {
 			other = append(other, v)
 		}
@@ -190,7 +190,7 @@ func environment(tool, script string, exports []export) (string, bool) {
 }
 
 // ownStart matches a script of PowerShell before which nothing may be.
-var ownStart = regexp.MustCompile(`(?i)^\s*(?:param\b|using\b|\[cmdletbinding|#requires)`)
+var ownStart = lazyregexp.New(`(?i)^\s*(?:param\b|using\b|\[cmdletbinding|#requires)`)
 
 var pythonText = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`)
 
@@ -232,8 +232,8 @@ func (w *work) conditional(e *document.Element) {
 }
 
 var (
-	stageName = regexp.MustCompile(`\bstage\s*\(?\s*(?:name:\s*)?["']([^"'\n]{1,100})["']`)
-	inScript  = regexp.MustCompile(`\b(cron|pollSCM|upstream|string|booleanParam|choice|password|text)\s*\(`)
+	stageName = lazyregexp.New(`\bstage\s*\(?\s*(?:name:\s*)?["']([^"'\n]{1,100})["']`)
+	inScript  = lazyregexp.New(`\b(cron|pollSCM|upstream|string|booleanParam|choice|password|text)\s*\(`)
 )
 
 // pipeline adds a step that fails for the script of a pipeline, which is a program.
@@ -248,7 +248,7 @@ func (w *work) pipeline(e *document.Element) {
 		}
 		w.rest(e, "script", "scm", "scriptPath", "sandbox", "lightweight")
 	}
-	for _, m := range stageName.FindAllStringSubmatch(script, 50) {
+	for _, m := range stageName.Get().FindAllStringSubmatch(script, 50) {
 		stages = append(stages, m[1])
 	}
 	where := "its script"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/adapters/importers/document"
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // timer is a line of the times at which a job is built.
@@ -51,7 +51,7 @@ func timers(text, full string) []timer {
 	return out
 }
 
-var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`)
+var zoneName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`)
 
 // location returns the zone of a timer.
 func (t *timer) location() (*time.Location, error) {
@@ -104,7 +104,7 @@ func hash(full string, f crontime.Field) int {
 	return int(h.Sum64() >> 33) //nolint:gosec // 31 bits are positive in every int.
 }
 
-var element = regexp.MustCompile(`^(?:(\*)|(H)(?:\((\d{1,2})-(\d{1,2})\))?|(\d{1,2})(?:-(\d{1,2}))?)(?:/(\d{1,3}))?$`)
+var element = lazyregexp.New(`^(?:(\*)|(H)(?:\((\d{1,2})-(\d{1,2})\))?|(\d{1,2})(?:-(\d{1,2}))?)(?:/(\d{1,3}))?$`)
 
 // values parses an element of a field: *, a, a-b, H or H(a-b), each but a with a step.
 func values(f crontime.Field, text string, hash int) (crontime.Set, error) {

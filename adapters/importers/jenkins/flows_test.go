@@ -156,7 +156,7 @@ func TestPhases(t *testing.T) {
 func TestManyEdges(t *testing.T) {
 	all := map[string]string{}
 	var names []string
-	for i := range 300 {
+	for i := range 150 {
 		names = append(names, fmt.Sprintf("j%d", i))
 	}
 	list := strings.Join(names, ",")

@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/adapters/importers/document"
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/reserved"
 )
 
@@ -226,7 +227,7 @@ func (w *work) secretParameter(e *document.Element, name string) {
 // secretName reports whether a variable of this name may have a secret.
 func secretName(name string) bool { return secrets.MatchString(cut(name, 200)) }
 
-var secrets = regexp.MustCompile(`(?i)pass(wd|word|phrase)?\b|pass(wd|word|phrase)|_pass|pwd|secret|token|api_?key|` +
+var secrets = lazyregexp.New(`(?i)pass(wd|word|phrase)?\b|pass(wd|word|phrase)|_pass|pwd|secret|token|api_?key|` +
 	`private_?key|credential|auth`)
 
 func paramField(name string) string { return "parameters/" + cut(name, 100) }

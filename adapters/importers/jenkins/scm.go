@@ -2,13 +2,13 @@ package jenkins
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/importers/document"
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // projectKey is what jobs with the same project have in common.
@@ -82,7 +82,7 @@ func (w *work) useProject(address, branch, id string) {
 	draft.Map(w.o, "The repository became the project %s, whose files each run finds in its directory.", name)
 }
 
-var scpAddress = regexp.MustCompile(`^([A-Za-z0-9._-]+@)?[A-Za-z0-9._-]+:[^:/\\][^\\]*$`)
+var scpAddress = lazyregexp.New(`^([A-Za-z0-9._-]+@)?[A-Za-z0-9._-]+:[^:/\\][^\\]*$`)
 
 // repository returns the address of a repository as a project has it, empty if it is none, and whether nothing was
 // removed.
@@ -112,7 +112,7 @@ func repository(address string) (string, bool) {
 	return "", true
 }
 
-var branchName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+-]*$`)
+var branchName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._/+-]*$`)
 
 // branch returns the branch of a project for a specifier of Jenkins, empty for the default one.
 func (w *work) branch(name string) string {

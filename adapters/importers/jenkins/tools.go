@@ -1,7 +1,6 @@
 package jenkins
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/adapters/importers/document"
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -52,7 +52,7 @@ func (w *work) maven(root *document.Element) {
 // exportOptions adds a script that calls a program, with a variable for the options of its Java.
 func (w *work) exportOptions(e *document.Element, variable, options string, words []string) {
 	script := "set -xe\n"
-	if kept := w.words(e, options); len(kept) > 0 && len(kept) == len(argument.FindAllString(limited(options), -1)) {
+	if kept := w.words(e, options); len(kept) > 0 && len(kept) == len(argument.Get().FindAllString(limited(options), -1)) {
 		script += "export " + variable + "=" + expanded(strings.Join(strings.Fields(options), " ")) + "\n"
 	}
 	program := words[0]
@@ -83,7 +83,7 @@ func (w *work) definitions(e *document.Element) []string {
 	return out
 }
 
-var argument = regexp.MustCompile(`(?:[^\s"']|"[^"]*"|'[^']*')+`)
+var argument = lazyregexp.New(`(?:[^\s"']|"[^"]*"|'[^']*')+`)
 
 // words returns arguments as words of a shell, without those that may be secrets.
 func (w *work) words(e *document.Element, text string) []string {
@@ -92,7 +92,7 @@ func (w *work) words(e *document.Element, text string) []string {
 		need(w.o, short(e.Name), "The arguments are too long and left out.")
 		return nil
 	}
-	for _, a := range argument.FindAllString(text, -1) {
+	for _, a := range argument.Get().FindAllString(text, -1) {
 		a = strings.Map(func(r rune) rune {
 			if r == '"' || r == '\'' {
 				return -1
@@ -109,8 +109,8 @@ func (w *work) words(e *document.Element, text string) []string {
 }
 
 var (
-	plain    = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
-	variable = regexp.MustCompile(`^\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_.]*\})`)
+	plain    = lazyregexp.New(`^[A-Za-z0-9_./:=,@%+-]+$`)
+	variable = lazyregexp.New(`^\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_.]*\})`)
 )
 
 // expanded returns a text as a word of a shell in which only variables are expanded, as in the fields of Jenkins.
@@ -262,11 +262,11 @@ func (w *work) extraVars(e *document.Element) map[string]any {
 	return out
 }
 
-var reference = regexp.MustCompile(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
+var reference = lazyregexp.New(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
 
 // answers replaces the parameters in a value by the variables that have their answers.
 func (w *work) answers(field, value string) string {
-	return reference.ReplaceAllStringFunc(value, func(m string) string {
+	return reference.Get().ReplaceAllStringFunc(value, func(m string) string {
 		name := strings.Trim(m, "${}")
 		if v := w.vars[strings.ToUpper(name)]; v == name {
 			return "{{ " + v + " }}"
