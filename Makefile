@@ -28,7 +28,14 @@ FLAGS = -trimpath -gcflags=all=-dwarf=0 $(foreach p,$(SELDOM),'-gcflags=$(p)/...
 WRIT := github.com/writ-automation/writ
 SELDOM := $(WRIT)/adapters/httpapi $(WRIT)/adapters/web $(WRIT)/cmd github.com/aws google.golang.org github.com/nats-io github.com/crewjam \
 	github.com/spf13 go.uber.org github.com/yuin github.com/wneessen github.com/pressly github.com/go-jose github.com/godbus github.com/itchyny \
-	github.com/ThreeDotsLabs github.com/russellhaering github.com/knadh
+	github.com/ThreeDotsLabs github.com/russellhaering github.com/knadh github.com/beevik github.com/coreos go.yaml.in \
+	golang.org/x/oauth2 github.com/pkg github.com/hashicorp $(WRIT)/adapters/importers $(WRIT)/adapters/notify \
+	$(WRIT)/adapters/secrets $(WRIT)/adapters/sso $(WRIT)/modules/catalog $(WRIT)/modules/importer $(WRIT)/modules/notify \
+	$(WRIT)/modules/policy $(WRIT)/modules/scheduling $(WRIT)/modules/secrets $(WRIT)/modules/estate $(WRIT)/modules/identity \
+	$(WRIT)/modules/system $(WRIT)/adapters/tools $(WRIT)/adapters/git $(WRIT)/adapters/inventory $(WRIT)/adapters/anchor \
+	$(WRIT)/adapters/sqlstore/objects $(WRIT)/adapters/sqlstore/estate $(WRIT)/adapters/sqlstore/identity \
+	$(WRIT)/adapters/sqlstore/scheduling $(WRIT)/adapters/sqlstore/secrets $(WRIT)/adapters/sqlstore/policy \
+	github.com/danielgtaylor $(WRIT)/modules/execution $(WRIT)/adapters/watermill $(WRIT)/adapters/metrics net/http html text encoding/xml encoding/asn1 encoding/gob crypto/x509 crypto/tls mime archive go net/mail net/smtp
 SHIM := platform/boundary/internal/shim
 # The race detector watches everything but libraries that only compute, such as the C code of SQLite that was translated to Go:
 # it makes them ten times slower and is no judge of them. A process under it waits a second at its end unless it is told not to.

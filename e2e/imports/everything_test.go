@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/importer"
 )
 
-// TestImportEverything imports every export that there is, previews and applied, into one server: no object is refused by
-// the server, and each import again changes nothing.
+// TestImportEverything imports every export that there is, previews and applied, into one server: no object is
+// refused by the server, and each import again changes nothing.
 func TestImportEverything(t *testing.T) {
 	t.Parallel()
 	harness.AnyEngine(t, func(t *testing.T, dbURL string) {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestImportRefused sends what is no import, each with its status and a text of its answer. Nothing is written.
-// Keeps T12 and T13.
+// Keeps T12, T13.
 func TestImportRefused(t *testing.T) {
 	t.Parallel()
 	harness.AnyEngine(t, func(t *testing.T, dbURL string) {

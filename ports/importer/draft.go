@@ -103,7 +103,7 @@ type TypeInject struct {
 	Files     map[string]string `json:"files,omitempty"`
 }
 
-// CredentialSpec describes a credential without its secrets. Type is the name of a credential type, for the kind custom.
+// CredentialSpec describes a credential without its secrets. Type names a credential type, for the kind custom.
 type CredentialSpec struct {
 	Kind     string         `json:"kind"`
 	Settings map[string]any `json:"settings,omitempty"`
@@ -169,8 +169,8 @@ type TemplateSpec struct {
 	WhenBusy      string `json:"when_busy,omitempty"` // queue or skip; see WhenBusy of package runs
 }
 
-// Notification is a target of notifications about the runs of a template. Kind is one of the channels of the server. URL
-// is never shown in a plan.
+// Notification is a target of notifications about the runs of a template. Kind is one of the channels of the server.
+// URL is never shown in a plan.
 type Notification struct {
 	Kind      string `json:"kind"`
 	URL       string `json:"url,omitempty"`

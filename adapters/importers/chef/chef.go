@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,12 +19,13 @@ import (
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/adapters/importers/fleet"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 const (
 	inventoryName = "Chef fleet"
-	dropped       = "Of the attributes of a node, only its address, platform, environment, run list, policy and tags are " +
-		"imported; the facts of runs tell the rest."
+	dropped       = "Of the attributes of a node, only its address, platform, environment, run list, policy and tags " +
+		"are imported; the facts of runs tell the rest."
 	// old is the age from which the data of a node may be out of date.
 	old = 30 * 24 * time.Hour
 )
@@ -271,7 +271,7 @@ func (r *reader) node(ref, fallback string, m map[string]json.RawMessage) {
 	r.host(ref, n)
 }
 
-var runItem = regexp.MustCompile(`^(?:(recipe|role)\[([A-Za-z0-9_.:-]+)(?:@[0-9.]+)?\]|([A-Za-z0-9_.:-]+)(?:@[0-9.]+)?)$`)
+var runItem = lazyregexp.New(`^(?:(recipe|role)\[([A-Za-z0-9_.:-]+)(?:@[0-9.]+)?\]|([A-Za-z0-9_.:-]+)(?:@[0-9.]+)?)$`)
 
 func (r *reader) host(ref string, n node) {
 	a := n.Automatic

@@ -135,13 +135,14 @@ func isDay(text string) bool {
 // accounts are names of accounts that are no commands.
 const accounts = " root daemon bin sys adm lp nobody nogroup operator www-data www apache nginx http httpd postgres " +
 	"mysql mariadb redis mongodb elasticsearch logcheck munin nagios icinga zabbix prometheus grafana jenkins gitlab " +
-	"gitea tomcat jetty ubuntu debian ec2-user centos vagrant deploy deployer list uucp ftp asterisk amavis clamav vmail " +
-	"dovecot postfix smmsp statd ntp nextcloud backuppc backupuser cronuser oracle splunk "
+	"gitea tomcat jetty ubuntu debian ec2-user centos vagrant deploy deployer list uucp ftp asterisk amavis clamav " +
+	"vmail dovecot postfix smmsp statd ntp nextcloud backuppc backupuser cronuser oracle splunk "
 
 // commands are names of commands with which jobs begin.
 const commands = " awk bash bundle cat cd certbot chmod chown composer cp curl date dd df docker drush echo env exec " +
-	"export find flock git grep ionice kill logger ls make mkdir mv mysql mysqldump nice node nohup npm ntpdate perl pg_dump " +
-	"php pkill python python2 python3 rake reboot rm rsync ruby run-parts scp sed service set sh shutdown sleep ssh " +
+	"export find flock git grep ionice kill logger ls make mkdir mv mysql mysqldump nice node nohup npm ntpdate perl " +
+	"pg_dump php pkill python python2 python3 rake reboot rm rsync ruby run-parts scp sed service set " +
+	"sh shutdown sleep ssh " +
 	"sudo systemctl tar test timeout touch true wget which wp "
 
 var account = lazyregexp.New(`^[a-z_][a-z0-9_-]{0,31}\$?$`)

@@ -8,8 +8,8 @@ import (
 )
 
 // ParseUnix parses five fields, or a word such as @daily, with the rules of the cron of Paul Vixie: the fields have
-// lists, ranges, steps, and three-letter names of months and weekdays; 0 and 7 are Sunday; and if no day field begins with a
-// star, one of the two has to match. A step after a single value goes on to the end of the field.
+// lists, ranges, steps, and three-letter names of months and weekdays; 0 and 7 are Sunday; and if no day field
+// begins with a star, one of the two has to match. A step after a single value goes on to the end of the field.
 func ParseUnix(text string) (Spec, error) {
 	if fields, ok := word(strings.ToLower(strings.TrimSpace(text))); ok {
 		text = fields

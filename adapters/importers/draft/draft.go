@@ -59,8 +59,8 @@ func (b *Builder) Skip(kind importer.Kind, name, ref, format string, args ...any
 	})
 }
 
-// Draft returns what was collected. NothingFound is a builder without objects. An object of the class Same with warnings
-// becomes Adapted.
+// Draft returns what was collected. NothingFound is a builder without objects. An object of the class Same with
+// warnings becomes Adapted.
 func (b *Builder) Draft() (importer.Draft, error) {
 	if len(b.objects) == 0 {
 		return importer.Draft{}, importer.NothingFound.New("nothing to import was found")
@@ -91,7 +91,7 @@ func Map(o *importer.Object, format string, args ...any) {
 	o.Mapping = append(o.Mapping, fmt.Sprintf(format, args...))
 }
 
-// clean returns a text as a name of an object: one line without control characters, of valid UTF-8 and within the limit.
+// clean returns a text as a name of an object: one line without control characters, of valid UTF-8, within the limit.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if object.LineBreak(r) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // Host is a host of a fleet.
@@ -43,10 +43,10 @@ type Fleet struct {
 const maxWarnings = 200
 
 var (
-	hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
-	word     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._:/+~-]{0,199}$`)
-	variable = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	noGroup  = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+	hostName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
+	word     = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9 ._:/+~-]{0,199}$`)
+	variable = lazyregexp.New(`^[a-z][a-z0-9_]*$`)
+	noGroup  = lazyregexp.New(`[^A-Za-z0-9_]+`)
 )
 
 // Len returns the number of hosts.
@@ -101,7 +101,7 @@ func (f *Fleet) checked(h Host) Host {
 
 // group returns the name of a group in the inventory.
 func (f *Fleet) group(h Host, name string) string {
-	safe := strings.Trim(noGroup.ReplaceAllString(name, "_"), "_")
+	safe := strings.Trim(noGroup.Get().ReplaceAllString(name, "_"), "_")
 	if safe == "" || len(safe) > 200 || safe == "all" || safe == "ungrouped" {
 		f.warn(h, name, "The group is not imported, since its name is not one of a group.")
 		return ""

@@ -120,7 +120,8 @@ func (s *scanner) next() token {
 }
 
 func isWord(c byte) bool {
-	return c == '_' || c == ':' || c == '.' || c == '-' || c >= 0x80 || unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c))
+	return c == '_' || c == ':' || c == '.' || c == '-' || c >= 0x80 ||
+		unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c))
 }
 
 // until returns the length of a text up to the end of a mark after offset, or the length of the text.

@@ -1,5 +1,5 @@
-// Package puppet reads fleets of Puppet: answers of PuppetDB (nodes, facts, fact contents, factsets, inventory), facts of
-// one node, and site manifests. They become an inventory.
+// Package puppet reads fleets of Puppet: answers of PuppetDB (nodes, facts, fact contents, factsets, inventory), facts
+// of one node, and site manifests. They become an inventory.
 package puppet
 
 import (

@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// maxPasses limits how often a plan is tried. Each pass after the first leaves out objects that the one before could not
-// write, so that a unit of work never continues after a statement that failed in it.
+// maxPasses limits how often a plan is tried. Each pass after the first leaves out objects that the one before could
+// not write, so that a unit of work never continues after a statement that failed in it.
 const maxPasses = 20
 
 // Planner makes plans.
@@ -44,8 +44,8 @@ type pass struct {
 	found refusals         // of this one
 }
 
-// Make writes the objects, which are in their order, and keeps them if apply is set. The plan says what was done, or would
-// be. An object that the server refuses is skipped with the reason, and so is each that needs it.
+// Make writes the objects, which are in their order, and keeps them if apply is set. The plan says what was done, or
+// would be. An object that the server refuses is skipped with the reason, and so is each that needs it.
 func (p *Planner) Make(ctx context.Context, format string, list []importer.Object, apply bool) (importer.Plan, error) {
 	var known refusals
 	for range maxPasses {

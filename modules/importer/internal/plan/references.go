@@ -46,7 +46,7 @@ func references(kind importer.Kind) []reference {
 // step stands for the steps of templates among the kinds with references.
 const step importer.Kind = "step"
 
-// members returns the members of an object with the ids of what it names. A fault names what it needs and does not find.
+// members returns the members of an object with the ids of what it names. A fault names what it lacks.
 func (p *pass) members(ctx context.Context, o importer.Object) (objects.Members, error) {
 	m, err := objects.MembersOf(o.Spec)
 	if err != nil {
