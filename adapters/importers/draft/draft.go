@@ -15,7 +15,7 @@ const maxName = 200 // characters, as for every object
 // Builder collects objects in their order. The zero value is ready.
 type Builder struct {
 	objects []*importer.Object
-	names   map[importer.Kind]map[string]bool
+	names   map[importer.Kind]map[string]int // the next number to try for a name that is taken
 }
 
 // Name returns a valid name that no object of the kind has yet, and reserves it: name itself if possible, otherwise a
@@ -26,19 +26,22 @@ func (b *Builder) Name(kind importer.Kind, name string) string {
 		name = strings.ReplaceAll(string(kind), "_", " ")
 	}
 	if b.names == nil {
-		b.names = make(map[importer.Kind]map[string]bool)
+		b.names = make(map[importer.Kind]map[string]int)
 	}
 	taken := b.names[kind]
 	if taken == nil {
-		taken = make(map[string]bool)
+		taken = make(map[string]int)
 		b.names[kind] = taken
 	}
-	free := name
-	for n := 2; taken[free]; n++ {
+	free, n := name, max(2, taken[name])
+	for ; taken[free] > 0; n++ {
 		suffix := fmt.Sprintf(" (%d)", n)
 		free = cut(name, maxName-len(suffix)) + suffix
 	}
-	taken[free] = true
+	taken[name], taken[free] = max(1, taken[name]), 1
+	if free != name {
+		taken[name] = n
+	}
 	return free
 }
 
