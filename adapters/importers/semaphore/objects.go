@@ -85,7 +85,8 @@ func (x *reader) credential(k *key, kind secrets.Kind) string {
 	if k.record.line("storage") != "" {
 		draft.Need(&o, "storage", "The secret came from another secret store; set it as the source.")
 	}
-	for _, member := range []string{"type", "owner", "storage", "synchronized", "login_password", "ssh", "string", "secret",
+	for _, member := range []string{"type", "owner", "storage", "synchronized", "login_password", "ssh",
+		"string", "secret",
 		"password", "private_key", "source_storage_type", "source_storage_key", "storage_id"} {
 		k.record.take(member)
 	}

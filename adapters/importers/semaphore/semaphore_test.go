@@ -154,8 +154,9 @@ func TestBackupsOfOthers(t *testing.T) {
 	}
 	dir := filepath.Join(shared, "testdata", "semaphore")
 	want := map[string]map[string]int{
-		filepath.Join("testdata", "backup.json"): {"meta": 1, "keys": 6, "repositories": 3, "inventories": 5, "environments": 3,
-			"templates": 6, "schedules": 7, "views": 1, "integrations": 1, "integration_aliases": 1},
+		filepath.Join("testdata", "backup.json"): {"meta": 1, "keys": 6, "repositories": 3, "inventories": 5,
+			"environments": 3,
+			"templates":    6, "schedules": 7, "views": 1, "integrations": 1, "integration_aliases": 1},
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		want[filepath.Join(dir, "semaphore-test-2.10.json")] = map[string]int{"meta": 1, "environments": 1, "inventories": 1,
@@ -192,7 +193,8 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, seed := range []string{
-		string(text), `{"keys": [null, 3, {"name": 4}], "views": {"a": 1}, "": [1]}`, `{"templates": [{"playbook": "p"}, {}]}`,
+		string(text), `{"keys": [null, 3, {"name": 4}], "views": {"a": 1}, "": [1]}`,
+		`{"templates": [{"playbook": "p"}, {}]}`,
 		`{"environments": [{"json": "[1]"}], "templates": [{"playbook": "p", "environment": ""}], "meta": null}`,
 	} {
 		f.Add(seed)

@@ -209,7 +209,8 @@ func (x *reader) script(o *importer.Object, spec *importer.TemplateSpec, r *reco
 	}
 	spec.Command = strings.Join(words, " ") + "\n"
 	draft.Map(o, "The script is called by its path in the checkout of the project.")
-	draft.Need(o, "app", "The script finds its variables in the environment as WRIT_VAR_ and their names in upper case, and "+
+	draft.Need(o, "app", "The script finds its variables in the environment as WRIT_VAR_ and their names in upper case, "+
+		"and "+
 		"gets no variables as arguments: check how it reads them.")
 	if r.text("inventory") != "" {
 		draft.Warn(o, "inventory", "A script has no inventory, so it is left out.")
