@@ -35,7 +35,8 @@ SELDOM := $(WRIT)/adapters/httpapi $(WRIT)/adapters/web $(WRIT)/cmd github.com/a
 	$(WRIT)/modules/system $(WRIT)/adapters/tools $(WRIT)/adapters/git $(WRIT)/adapters/inventory $(WRIT)/adapters/anchor \
 	$(WRIT)/adapters/sqlstore/objects $(WRIT)/adapters/sqlstore/estate $(WRIT)/adapters/sqlstore/identity \
 	$(WRIT)/adapters/sqlstore/scheduling $(WRIT)/adapters/sqlstore/secrets $(WRIT)/adapters/sqlstore/policy \
-	github.com/danielgtaylor $(WRIT)/modules/execution $(WRIT)/adapters/watermill $(WRIT)/adapters/metrics net/http html text encoding/xml encoding/asn1 encoding/gob crypto/x509 crypto/tls mime archive go net/mail net/smtp
+	github.com/danielgtaylor github.com/prometheus github.com/digitorus golang.org/x/text golang.org/x/crypto/ssh \
+	$(WRIT)/platform/config $(WRIT)/adapters/relayclient $(WRIT)/ports/importer $(WRIT)/modules/execution $(WRIT)/adapters/watermill $(WRIT)/adapters/metrics net/http html text encoding/xml encoding/asn1 encoding/gob crypto/x509 crypto/tls mime archive go net/mail net/smtp
 SHIM := platform/boundary/internal/shim
 # The race detector watches everything but libraries that only compute, such as the C code of SQLite that was translated to Go:
 # it makes them ten times slower and is no judge of them. A process under it waits a second at its end unless it is told not to.

@@ -29,7 +29,7 @@ func threats() []Promise {
 		{ID: "T09", Text: "a hostile plugin", Planned: "plugins"},
 		{ID: "T10", Text: "a caller does more than the role and the grants allow"},
 		{ID: "T11", Text: "an address makes the server call an internal service"},
-		{ID: "T12", Text: "an imported archive that unpacks to too much, or outside of its place", Planned: "import"},
+		{ID: "T12", Text: "an imported archive that unpacks to too much, or outside of its place"},
 		{ID: "T13", Text: "XML with external or exploding entities"},
 		{ID: "T14", Text: "addresses, references and repositories that attack git"},
 		{ID: "T15", Text: "the path of a project's file leads out of the checkout"},

@@ -140,7 +140,8 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
-	if _, err := New().Read(t.Context(), importer.Export{Body: []byte(`{"templates": []}`)}); !importer.NothingFound.Is(err) {
+	empty := importer.Export{Body: []byte(`{"templates": []}`)}
+	if _, err := New().Read(t.Context(), empty); !importer.NothingFound.Is(err) {
 		t.Errorf("an empty backup: %v", err)
 	}
 }
