@@ -18,6 +18,7 @@ import (
 	executionapi "github.com/writ-automation/writ/adapters/httpapi/execution"
 	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	identityapi "github.com/writ-automation/writ/adapters/httpapi/identity"
+	importerapi "github.com/writ-automation/writ/adapters/httpapi/importer"
 	notifyapi "github.com/writ-automation/writ/adapters/httpapi/notify"
 	"github.com/writ-automation/writ/adapters/httpapi/ops"
 	policyapi "github.com/writ-automation/writ/adapters/httpapi/policy"
@@ -108,7 +109,7 @@ func whole(p *httpapi.Params) {
 		estateapi.New(estateapi.Params{Estate: struct{ estate.Estate }{}, Fleet: struct{ estate.Fleet }{},
 			Ignores: struct{ estate.Ignores }{}}),
 		policyapi.New(policyapi.Params{Policies: struct{ policy.Policies }{}, Windows: struct{ policy.Windows }{}}),
-		systemapi.New(struct{ system.DeadLetters }{}),
+		systemapi.New(struct{ system.DeadLetters }{}), importerapi.New(importerapi.Params{}),
 		executionapi.New(executionapi.Params{Tokens: struct{ execution.WorkerTokens }{}}), notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))
 }

@@ -12,6 +12,7 @@ import (
 // handled are the operations that a handler of a page calls itself, with the address that its form posts to.
 func handled() map[string]string {
 	return map[string]string{
+		"import-export":    "later: a request with the file, as the guide of imports shows",
 		"sign-out":         "/ui/logout",
 		"save-preferences": "/ui/runs/views",
 		"simulate-policy":  "/ui/objects/policies/draft",

@@ -710,6 +710,17 @@ var operations = []Operation{
 		{Name: "ignored", Type: "integer"},
 		{Name: "duration_ms", Type: "integer"},
 	}},
+	{ID: "import-export", Method: "POST", Path: "/v1/import/{format}", Tag: "importer", Summary: "Import the export of another product", Description: "The format is awx, semaphore, puppet, chef, rundeck or jenkins. The answer is a plan: what each object of the export becomes, what differs, and what has no place. It is a preview unless apply is true; then all objects are written in one transaction, or none. Importing an export again changes nothing. Secrets are never imported: credentials are created without them. A body that cannot be read as a whole is 400 with the line or the entry of the archive.", Query: []Member{
+		{Name: "apply", Type: "boolean", Description: "Write the plan."},
+		{Name: "inventory", Type: "string", Description: "The id or the name of the inventory on which jobs run; for rundeck and jenkins."},
+		{Name: "file", Type: "string", Description: "The name of the export's file. It names objects that have no name of their own."},
+	}, Answer: []Member{
+		{Name: "format", Type: "string"},
+		{Name: "applied", Type: "boolean"},
+		{Name: "objects", Type: "array", Items: "object"},
+		{Name: "counts", Type: "object"},
+		{Name: "warnings", Type: "array", Items: "object"},
+	}},
 	{ID: "list-inventories", Method: "GET", Path: "/v1/inventories", Tag: "catalog", Summary: "List inventories by name, without their contents", Description: "Those that the caller may read. The digest tells whether a content changed.", Query: []Member{
 		{Name: "offset", Type: "integer", Description: "The number of rows to skip."},
 		{Name: "limit", Type: "integer", Description: "At most 1000, which is also the default; a larger number means 1000."},
