@@ -1,13 +1,16 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/writ-automation/writ/modules/importer/internal/plan"
 	"github.com/writ-automation/writ/ports/audit"
@@ -15,7 +18,6 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/importer"
 	"github.com/writ-automation/writ/ports/object"
-	"github.com/writ-automation/writ/ports/page"
 )
 
 // kind is the name of imports in decisions. Only admins have rights on it.
@@ -43,7 +45,7 @@ func (i *imports) Import(ctx context.Context, r importer.Request) (importer.Plan
 	if err := i.target(ctx, format, &r.Export); err != nil {
 		return importer.Plan{}, err
 	}
-	r.Now = i.Clock.Now()
+	r.Now = i.Clock.Now().In(cmp.Or(i.Local, time.UTC))
 	draft, err := format.Read(ctx, r.Export)
 	if err != nil {
 		return importer.Plan{}, err
@@ -53,7 +55,8 @@ func (i *imports) Import(ctx context.Context, r importer.Request) (importer.Plan
 	return planner.Make(ctx, r.Format, plan.Order(draft.Objects), r.Apply)
 }
 
-// target checks the inventory on which the jobs of an export run, by its id or its name, and sets its name.
+// target checks the inventory on which the jobs of an export run, by its id or its name, and sets its name. A name that
+// means another inventory than the id is refused, since drafts name objects.
 func (i *imports) target(ctx context.Context, f importer.Format, e *importer.Export) error {
 	if e.Inventory == "" {
 		return nil
@@ -61,16 +64,22 @@ func (i *imports) target(ctx context.Context, f importer.Format, e *importer.Exp
 	if !f.Targeted() {
 		return fault.BadField("inventory", "the format %s takes no inventory", f.Name())
 	}
-	if found, err := i.Inventories.Get(ctx, e.Inventory); err == nil {
-		e.Inventory = found.Name
-		return nil
-	} else if !catalog.InventoryNotFound.Is(err) {
+	name := e.Inventory
+	byID, err := i.Inventories.Get(ctx, e.Inventory)
+	switch {
+	case err == nil:
+		name = byID.Name
+	case !catalog.InventoryNotFound.Is(err):
 		return err
 	}
-	_, total, err := i.Inventories.List(ctx, catalog.Filter{Name: e.Inventory}, page.Window{Limit: 1})
-	if err == nil && total == 0 {
-		err = catalog.InventoryNotFound.New("inventory: no inventory %q", e.Inventory)
+	id, err := i.planner.Find(ctx, importer.Inventory, name)
+	switch {
+	case object.NotFound.Is(err):
+		return catalog.InventoryNotFound.New("inventory: no inventory %q", e.Inventory)
+	case errors.Is(err, plan.ErrSeveral), err == nil && byID.ID != "" && byID.ID != id:
+		return fault.BadField("inventory", "several inventories have the name %q", name)
 	}
+	e.Inventory = name
 	return err
 }
 

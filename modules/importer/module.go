@@ -3,6 +3,7 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"go.uber.org/fx"
 
@@ -41,6 +42,8 @@ type Params struct {
 	Recorder audit.Recorder
 	Unit     tx.Unit
 	Clock    clock.Clock
+	// Local is the zone of schedules without one, nil for UTC.
+	Local *time.Location
 }
 
 // Result holds the ports of the context.

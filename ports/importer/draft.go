@@ -54,8 +54,8 @@ type Object struct {
 	// Ref is the place of the object in the export: a path of members ("job_templates[3]"), or a file of an archive.
 	Ref   string
 	Class Class
-	// Spec is one of the specifications of this package, nil for an object that is not written. Then Reason says why.
-	Spec   any
+	// Spec is nil for an object that is not written. Then Reason says why.
+	Spec   Spec
 	Reason string
 	// Mapping says what became of the object's parts, a sentence each.
 	Mapping []string
@@ -75,6 +75,17 @@ type Warning struct {
 	Field   string // the member of the export, or of the object
 	Message string
 }
+
+// Spec says what an object becomes. Pointers to the specifications of this package are the only ones.
+type Spec interface{ spec() }
+
+func (*CredentialTypeSpec) spec() {}
+func (*CredentialSpec) spec()     {}
+func (*ProjectSpec) spec()        {}
+func (*InventorySpec) spec()      {}
+func (*SourceSpec) spec()         {}
+func (*TemplateSpec) spec()       {}
+func (*ScheduleSpec) spec()       {}
 
 // The specifications below have the members of the API under the names that files of the catalog use; see the guide on
 // the catalog as code. References are names of objects of the draft, or of stored objects.

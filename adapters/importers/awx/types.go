@@ -109,6 +109,10 @@ func field(o *importer.Object, e *entry, f *record, required map[string]bool) {
 	default:
 		out.Default = text(v)
 	}
+	if out.Required && !out.Secret && out.Default == nil {
+		out.Required = false
+		draft.Warn(o, at, "The field is not required, since a credential of an export may lack its value.")
+	}
 	e.fields = append(e.fields, out)
 }
 

@@ -59,7 +59,7 @@ func (f *Fleet) Add(b *draft.Builder, h Host) {
 		return
 	}
 	if f.hosts == nil {
-		f.hosts, f.groups = make(map[string]Host), make(map[string]string)
+		f.hosts = make(map[string]Host)
 	}
 	if old, ok := f.hosts[h.Name]; ok {
 		if h.Seen.Before(old.Seen) {
@@ -67,7 +67,7 @@ func (f *Fleet) Add(b *draft.Builder, h Host) {
 		}
 		b.Skip("node", old.Name, old.Ref, "%s has newer data of this host.", h.Ref)
 	}
-	f.hosts[h.Name] = f.checked(h)
+	f.hosts[h.Name] = h
 }
 
 // checked returns a host of plain words.
@@ -131,6 +131,10 @@ func (f *Fleet) warn(h Host, field, format string, args ...any) {
 func (f *Fleet) Inventory(b *draft.Builder, name, ref, dropped string) error {
 	if len(f.hosts) == 0 {
 		return nil
+	}
+	f.groups = make(map[string]string)
+	for _, name := range slices.Sorted(maps.Keys(f.hosts)) {
+		f.hosts[name] = f.checked(f.hosts[name])
 	}
 	content, err := f.content()
 	if err != nil {

@@ -171,13 +171,13 @@ a
 		fmt.Sprint(spec.ExtraVars) != "map[a:b ansible_become:true ansible_become_user:app]" || spec.Inventory != "site" {
 		t.Errorf("the template is %s", asJSON(spec))
 	}
-	if s := find(t, d, importer.Inventory, "site").Spec.(importer.InventorySpec); s.Content != "[web]\na\n" {
+	if s := find(t, d, importer.Inventory, "site").Spec.(*importer.InventorySpec); s.Content != "[web]\na\n" {
 		t.Errorf("the inventory is %q", s.Content)
 	}
 	for name, kind := range map[string]string{"key": "ssh_key", "vault": "vault_password"} {
 		c := find(t, d, importer.Credential, name)
 		wants(t, c, importer.NeedsYou, "must be entered")
-		if c.Spec.(importer.CredentialSpec).Kind != kind {
+		if c.Spec.(*importer.CredentialSpec).Kind != kind {
 			t.Errorf("the credential is %s", asJSON(c))
 		}
 	}

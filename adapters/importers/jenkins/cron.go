@@ -41,7 +41,7 @@ func timers(text, full string) []timer {
 		}
 		t := timer{line: line, zone: zone}
 		t.spec, t.hashed, t.err = parse(line, full)
-		if _, err := t.location(); t.err == nil {
+		if _, err := t.location(time.Time{}); t.err == nil {
 			t.err = err
 		}
 		if out = append(out, t); len(out) > maxTimers {
@@ -53,10 +53,10 @@ func timers(text, full string) []timer {
 
 var zoneName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`)
 
-// location returns the zone of a timer.
-func (t *timer) location() (*time.Location, error) {
+// location returns the zone of a timer, that of now where it names none.
+func (t *timer) location(now time.Time) (*time.Location, error) {
 	if t.zone == "" {
-		return time.Local, nil
+		return now.Location(), nil
 	}
 	if zoneName.MatchString(t.zone) && len(t.zone) < 100 {
 		if loc, err := time.LoadLocation(t.zone); err == nil {
@@ -171,10 +171,10 @@ func (r *reader) schedules(j *job, template string) {
 		}
 		o := r.b.Add(importer.Object{
 			Kind: importer.Schedule, Name: r.b.Name(importer.Schedule, j.name), Ref: ref,
-			Spec: importer.ScheduleSpec{Cron: cron, Timezone: t.zone, Enabled: !j.off, Template: template, Overlap: "queue"},
+			Spec: &importer.ScheduleSpec{Cron: cron, Timezone: t.zone, Enabled: !j.off, Template: template, Overlap: "queue"},
 		})
 		draft.Map(o, "The expression %q became the cron expression %q.", cut(t.line, 100), cron)
-		if loc, err := t.location(); err == nil {
+		if loc, err := t.location(r.export.Now); err == nil {
 			o.Fires = t.spec.Next(r.export.Now, loc, importer.MaxFires)
 		}
 		if t.zone == "" {

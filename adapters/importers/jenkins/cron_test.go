@@ -58,7 +58,7 @@ func TestTimers(t *testing.T) {
 			t.Errorf("%q: %s", line, asJSON(d))
 			continue
 		}
-		s := got[0].Spec.(importer.ScheduleSpec)
+		s := got[0].Spec.(*importer.ScheduleSpec)
 		if !regexp.MustCompile(want).MatchString(s.Cron) || !s.Enabled || s.Template != "site" || s.Timezone != "" {
 			t.Errorf("%q became %+v", line, s)
 		}
@@ -122,7 +122,7 @@ func TestLinesOfTimers(t *testing.T) {
 	if len(got) != 2 || got[0].Name != "site" || got[1].Name != "site (2)" {
 		t.Fatalf("schedules %s", asJSON(got))
 	}
-	s := got[0].Spec.(importer.ScheduleSpec)
+	s := got[0].Spec.(*importer.ScheduleSpec)
 	vienna, err := time.LoadLocation("Europe/Vienna")
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestHashesAreStable(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, _ := schedules(d)
-		crons[got[0].Spec.(importer.ScheduleSpec).Cron] = true
+		crons[got[0].Spec.(*importer.ScheduleSpec).Cron] = true
 	}
 	if len(crons) != 4 {
 		t.Errorf("expressions %v", crons)

@@ -32,7 +32,7 @@ func jobs(t *testing.T, all map[string]string) importer.Draft {
 
 func steps(o importer.Object) string {
 	var out []string
-	for _, s := range o.Spec.(importer.TemplateSpec).Steps {
+	for _, s := range o.Spec.(*importer.TemplateSpec).Steps {
 		what := s.Template
 		if what == "" {
 			what = s.Tool + "!"
@@ -78,7 +78,7 @@ func TestTimersStartTheJobsAfter(t *testing.T) {
 			"</x.TimerTrigger></triggers>",
 		"c": shell("z"),
 	})
-	if s := find(t, d, importer.Schedule, "b").Spec.(importer.ScheduleSpec); s.Template != "b and the jobs after it" {
+	if s := find(t, d, importer.Schedule, "b").Spec.(*importer.ScheduleSpec); s.Template != "b and the jobs after it" {
 		t.Errorf("the schedule is %+v", s)
 	}
 	if got := steps(find(t, d, importer.Template, "b and the jobs after it")); got != "b=b[], c=c[b]success" {
@@ -102,7 +102,7 @@ func TestChainsOfWorkflows(t *testing.T) {
 		"Shell 2]always" {
 		t.Errorf("steps %s", got)
 	}
-	s := o.Spec.(importer.TemplateSpec)
+	s := o.Spec.(*importer.TemplateSpec)
 	if len(s.Survey) != 1 || s.Steps[0].ExtraVars != nil || fmt.Sprint(s.Steps[1].ExtraVars) != "map[V:1]" {
 		t.Errorf("the workflow is %s", asJSON(s))
 	}

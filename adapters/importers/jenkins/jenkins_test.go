@@ -78,11 +78,11 @@ func checkReferences(t testing.TB, d importer.Draft, names map[importer.Kind]map
 	}
 	for _, o := range d.Objects {
 		switch s := o.Spec.(type) {
-		case importer.ProjectSpec:
+		case *importer.ProjectSpec:
 			refer(o.Name, importer.Credential, s.Credential)
-		case importer.ScheduleSpec:
+		case *importer.ScheduleSpec:
 			refer(o.Name, importer.Template, s.Template)
-		case importer.TemplateSpec:
+		case *importer.TemplateSpec:
 			refer(o.Name, importer.Project, s.Project)
 			refer(o.Name, importer.Inventory, s.Inventory)
 			for _, c := range s.Credentials {
@@ -97,7 +97,7 @@ func checkReferences(t testing.TB, d importer.Draft, names map[importer.Kind]map
 	}
 }
 
-func checkSteps(t testing.TB, name string, s importer.TemplateSpec) {
+func checkSteps(t testing.TB, name string, s *importer.TemplateSpec) {
 	t.Helper()
 	if len(s.Steps) == 0 {
 		if s.Command == "" && s.Playbook == "" {
@@ -130,7 +130,7 @@ func job(t *testing.T, body string) (importer.TemplateSpec, importer.Object, imp
 		t.Fatal(err)
 	}
 	o := find(t, d, importer.Template, "site")
-	return o.Spec.(importer.TemplateSpec), o, d
+	return *o.Spec.(*importer.TemplateSpec), o, d
 }
 
 func find(t *testing.T, d importer.Draft, kind importer.Kind, name string) importer.Object {

@@ -74,7 +74,7 @@ func (w *work) useProject(address, branch, id string) {
 			spec.Credential = w.credential(kind, id, nil, "It is for the repository.")
 		}
 		name = w.b.Name(importer.Project, strings.TrimSuffix(base(strings.TrimRight(address, "/")), ".git"))
-		o.Name, o.Spec = name, spec
+		o.Name, o.Spec = name, &spec
 		draft.Map(w.b.Add(o), "The repository and the branch of the job became a project.")
 		w.projects[key] = name
 	}
@@ -151,7 +151,7 @@ func (r *reader) credential(kind, id string, settings map[string]any, note strin
 	c := &shell{name: r.b.Name(importer.Credential, id)}
 	c.o = r.b.Add(importer.Object{
 		Kind: importer.Credential, Name: c.name, Ref: "credentials/" + cut(id, 200),
-		Spec: importer.CredentialSpec{Kind: kind, Settings: settings},
+		Spec: &importer.CredentialSpec{Kind: kind, Settings: settings},
 	})
 	need(c.o, "secret", "The secret is not in the export and must be entered.")
 	if note != "" {

@@ -54,7 +54,7 @@ func TestParameters(t *testing.T) {
 	wants(t, o, importer.NeedsYou, "may be a secret", "credential site DB", "upload.bin", "WRIT_VAR_PARAM_PATH",
 		"became my_name",
 		"it became host_2", "became a text", "does not match the pattern", "not RE2", "Several values", "occur twice")
-	c := find(t, d, importer.Credential, "site DB").Spec.(importer.CredentialSpec)
+	c := find(t, d, importer.Credential, "site DB").Spec.(*importer.CredentialSpec)
 	if c.Kind != "token" || fmt.Sprint(c.Settings) != "map[env_name:DB]" || fmt.Sprint(spec.Credentials) != "[site DB]" {
 		t.Errorf("the credential is %s", asJSON(c))
 	}
@@ -110,12 +110,12 @@ func TestRepositories(t *testing.T) {
 			}
 			continue
 		}
-		p := find(t, d, importer.Project, "site").Spec.(importer.ProjectSpec)
+		p := find(t, d, importer.Project, "site").Spec.(*importer.ProjectSpec)
 		if p.RepoURL != c.wantURL || p.Branch != c.wantBranch || (p.Credential != "") != (c.credential != "") {
 			t.Errorf("%s became %+v", c.url, p)
 		}
 		if c.credential != "" {
-			if got := find(t, d, importer.Credential, "k").Spec.(importer.CredentialSpec); got.Kind != c.credential {
+			if got := find(t, d, importer.Credential, "k").Spec.(*importer.CredentialSpec); got.Kind != c.credential {
 				t.Errorf("the credential of %s is %+v", c.url, got)
 			}
 		}
@@ -167,7 +167,7 @@ PATH=/x
 		t.Errorf("notifications %s", got)
 	}
 	for name, kind := range map[string]string{"api": "token", "login": "env", "key": "ssh_key"} {
-		if c := find(t, d, importer.Credential, name).Spec.(importer.CredentialSpec); c.Kind != kind {
+		if c := find(t, d, importer.Credential, name).Spec.(*importer.CredentialSpec); c.Kind != kind {
 			t.Errorf("the credential %s is %+v", name, c)
 		}
 	}

@@ -250,7 +250,7 @@ func (j *job) fill() {
 		}
 		t.Credentials = append(t.Credentials, s.Credentials...)
 		t.Credentials = distinct(t.Credentials)
-		o.Spec = *t
+		o.Spec = t
 		return
 	}
 	if total > maxSteps {
@@ -260,14 +260,14 @@ func (j *job) fill() {
 	j.graph()
 	draft.Map(o, "The build steps became the steps of a workflow.")
 	warn(o, "builders", "Each step runs in a directory of its own: files that a step writes do not reach the next.")
-	o.Spec = *t
+	o.Spec = t
 }
 
 // tooMany leaves a job with too many steps to somebody.
 func (j *job) tooMany(total int) {
 	j.t.Tool, j.t.Command = "bash", failure("This job has too many steps for one workflow.")
 	need(j.o, "builders", "The job has %d steps, more than %d; split it. Until then the template fails.", total, maxSteps)
-	j.o.Spec = *j.t
+	j.o.Spec = j.t
 }
 
 // graph puts the steps into the template as a graph. Without dependencies steps run in their order.

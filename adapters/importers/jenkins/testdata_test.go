@@ -58,7 +58,7 @@ func checkExport(t *testing.T, file, found string) {
 	}
 	got, questions, text := 0, 0, asJSON(d)
 	for _, o := range d.Objects {
-		if s, ok := o.Spec.(importer.TemplateSpec); ok {
+		if s, ok := o.Spec.(*importer.TemplateSpec); ok {
 			questions += len(s.Survey)
 			if strings.HasSuffix(o.Name, " and the jobs after it") {
 				continue

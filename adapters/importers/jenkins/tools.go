@@ -223,7 +223,8 @@ func (w *work) inventory(s *step, e *document.Element) {
 		}
 		name := w.b.Name(importer.Inventory, w.j.full)
 		o := w.b.Add(importer.Object{
-			Kind: importer.Inventory, Name: name, Ref: w.j.ref, Spec: importer.InventorySpec{Content: text(e.Child("content"))},
+			Kind: importer.Inventory, Name: name, Ref: w.j.ref,
+			Spec: &importer.InventorySpec{Content: text(e.Child("content"))},
 		})
 		draft.Map(o, "The content of the inventory of the job became an inventory.")
 		s.Inventory = name

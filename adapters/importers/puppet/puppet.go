@@ -19,8 +19,10 @@ import (
 
 const (
 	inventoryName = "Puppet fleet"
-	dropped       = "Of the facts of a node, only its address, operating system, environment and role are imported; " +
+	facts         = "Of the facts of a node, only its address, operating system, environment and role are imported; " +
 		"the facts of runs tell the rest."
+	statements = "Of the node statements, only the names and the classes below role are imported: other classes, " +
+		"resources and what a node inherits stay in the manifest."
 )
 
 // Format reads exports of Puppet.
@@ -39,19 +41,19 @@ func (Format) Targeted() bool { return false }
 func (Format) Read(ctx context.Context, e importer.Export) (importer.Draft, error) {
 	r := &reader{nodes: make(map[string]*node)}
 	body := bytes.TrimSpace(bytes.TrimPrefix(e.Body, []byte("\xef\xbb\xbf")))
-	var err error
+	dropped, err := facts, error(nil)
 	switch {
 	case len(body) > 0 && body[0] == '[':
 		err = r.list(ctx, body)
 	case len(body) > 0 && body[0] == '{':
 		err = r.single(body)
 	default:
-		err = r.manifest(e.Body)
+		dropped, err = statements, r.manifest(e.Body)
 	}
 	if err != nil {
 		return importer.Draft{}, err
 	}
-	if err := r.inventory(); err != nil {
+	if err := r.inventory(dropped); err != nil {
 		return importer.Draft{}, err
 	}
 	return r.Draft()
@@ -259,8 +261,8 @@ func (n *node) atPath(path []any, v any) {
 	m[text(path[len(path)-1])] = v
 }
 
-// inventory makes the inventory of the nodes.
-func (r *reader) inventory() error {
+// inventory makes the inventory of the nodes. Dropped says what of the export is not in it.
+func (r *reader) inventory(dropped string) error {
 	for _, name := range slices.Sorted(maps.Keys(r.nodes)) {
 		n := r.nodes[name]
 		if n.none {

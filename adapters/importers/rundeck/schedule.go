@@ -2,7 +2,6 @@ package rundeck
 
 import (
 	"strings"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/importers/crontime"
 	"github.com/writ-automation/writ/adapters/importers/draft"
@@ -16,7 +15,7 @@ func (r *reader) scheduleOf(j *job) {
 		return
 	}
 	name := j.object.Name
-	loc := time.Local // as schedules of the server without a zone
+	loc := r.now.Location() // as schedules of the server without a zone
 	if j.zone != "" {
 		var err error
 		if loc, err = crontime.Zone(j.zone); err != nil {

@@ -33,7 +33,7 @@ func (x *reader) ownCron(r *record, name string) {
 // plan adds a schedule.
 func (x *reader) plan(r *record, name, template, expression string, enabled bool) {
 	t, known := x.templates[template]
-	zone, loc, when, err := times(expression)
+	zone, loc, when, err := times(expression, x.now)
 	reason := ""
 	switch {
 	case t == nil && known:
@@ -91,8 +91,8 @@ func unanswered(t *importer.Object) string {
 
 // times reads the times by the rules of the product: those of Unix, where a question mark is a star and a star with a
 // step restricts a day field; a zone may be in front.
-func times(text string) (zone string, loc *time.Location, when crontime.Spec, err error) {
-	loc = time.Local
+func times(text string, now time.Time) (zone string, loc *time.Location, when crontime.Spec, err error) {
+	loc = now.Location()
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
 		if rest, ok := strings.CutPrefix(text, prefix); ok {
 			zone, text, _ = strings.Cut(rest, " ")

@@ -3,6 +3,7 @@ package objects
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/object"
@@ -16,6 +17,11 @@ func (k templates) Named(ctx context.Context, name string) ([]Stored, error) {
 	return named(func(w page.Window) ([]catalog.Template, int, error) {
 		return k.port.List(ctx, catalog.Filter{Name: name}, w)
 	}, func(t catalog.Template) object.Record { return t.Record }, func(t catalog.Template) (Members, error) {
+		// A request repeats a stored target by its masks alone.
+		t.Notifications = slices.Clone(t.Notifications)
+		for i, n := range t.Notifications {
+			t.Notifications[i] = n.Masked()
+		}
 		return MembersOf(t.TemplateSpec)
 	})
 }

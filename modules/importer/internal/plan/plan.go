@@ -55,15 +55,15 @@ func (p *Planner) Make(ctx context.Context, format string, list []importer.Objec
 			// A unit may run again, so that each run starts anew.
 			run := &pass{Planner: p, apply: apply, ids: make(map[named]string), known: known}
 			planned, err := run.all(ctx, list)
-			plan = importer.Plan{Format: format, Applied: apply, Objects: planned, Counts: count(planned)}
-			again = run.found.any()
-			switch {
-			case again:
+			if again = run.found.any(); again {
 				known = known.and(run.found)
 				return errDone
-			case err != nil:
+			}
+			if err != nil {
 				return err
-			case !apply:
+			}
+			plan = importer.Plan{Format: format, Applied: apply, Objects: planned, Counts: count(planned)}
+			if !apply {
 				return errDone
 			}
 			return p.Record(ctx, plan)

@@ -2,12 +2,14 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/writ-automation/writ/modules/importer/internal/objects"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // reference is a member that names an object, or a list of objects, of a kind. Its id has the name of the API.
@@ -107,16 +109,34 @@ func (p *pass) id(ctx context.Context, kind importer.Kind, name string) (string,
 		}
 		return id, nil
 	}
+	id, err := p.Find(ctx, kind, name)
+	switch {
+	case object.NotFound.Is(err):
+		return "", needs(key, "which does not exist")
+	case errors.Is(err, ErrSeveral):
+		return "", needs(key, "which several organizations have")
+	case err != nil:
+		return "", err
+	}
+	p.ids[key] = id
+	return id, nil
+}
+
+// ErrSeveral is a name that objects of several organizations have, and none without one.
+var ErrSeveral = errors.New("several organizations have an object of this name")
+
+// Find returns the id of the stored object that a name means: the one in no organization, or else the only one.
+// NotFound of package object is a name that none has, ErrSeveral one that several have.
+func (p *Planner) Find(ctx context.Context, kind importer.Kind, name string) (string, error) {
 	found, err := p.Kinds[kind].Named(ctx, name)
 	switch {
 	case err != nil:
 		return "", err
 	case len(found) == 0:
-		return "", needs(key, "which does not exist")
+		return "", object.NotFound.New("no object %q", name)
 	case len(found) > 1:
-		return "", needs(key, "which several organizations have")
+		return "", ErrSeveral
 	}
-	p.ids[key] = found[0].ID
 	return found[0].ID, nil
 }
 
