@@ -70,22 +70,22 @@ func TestHeadsThatAreSatisfied(t *testing.T) {
 		first := p.to(t, 5)
 		for i := range 50 {
 			s.clock.later(time.Second)
-			p.show(t, fmt.Sprintf("relay/w%d", i), first)
+			p.show(t, fmt.Sprintf("relay/w%d~01", i), first)
 		}
-		sizes("5 by relay/w0 ")
+		sizes("5 by w0 ")
 		second := p.to(t, 9)
 		p.show(t, "relay/w1", first, second)
-		sizes("5 by relay/w0 ")
+		sizes("5 by w0 ")
 		s.clock.later(time.Minute)
 		p.show(t, "relay/w2", second, first)
 		third := p.to(t, 12)
 		p.show(t, "relay/w3", third)
 		s.clock.later(2 * time.Minute)
 		p.show(t, "relay/w4", first, second)
-		sizes("9 by relay/w2 5 by relay/w0 ")
+		sizes("9 by w2 5 by w0 ")
 		// Other lines that a worker adds to a head are not stored.
 		p.show(t, "relay/w5", third+"\u2014 w.example/w AAAAAAAAAAAA\n")
-		sizes("12 by relay/w5 9 by relay/w2 5 by relay/w0 ")
+		sizes("12 by w5 9 by w2 5 by w0 ")
 		if a := p.presented(t)[0]; a.Note != third || len(a.Evidence) != 0 {
 			t.Errorf("%+v", a)
 		}
@@ -122,11 +122,11 @@ func TestARestoredDatabase(t *testing.T) {
 			p.checkHead(t, "worker/12/tail_missing")
 		}
 		p.refused(t, p.verify(t))
-		if list := p.presented(t); len(list) != 1 || list[0].Source != "relay/w1" || list[0].Note != held ||
+		if list := p.presented(t); len(list) != 1 || list[0].Source != "w1" || list[0].Note != held ||
 			string(list[0].Evidence) != `{"size":7}` {
 			t.Errorf("%+v", list)
 		}
-		if l := p.log.last; p.log.count()+other.log.count() != 1 || l["worker"] != "relay/w1" || l["size"] != int64(12) ||
+		if l := p.log.last; p.log.count()+other.log.count() != 1 || l["worker"] != "w1" || l["size"] != int64(12) ||
 			l["chain_size"] != int64(7) {
 			t.Errorf("%d errors: %v", p.log.count(), l)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
 )
 
 // look compares notes with the chain. A note with an unknown result does not keep the others from being checked.
@@ -71,7 +72,7 @@ func (h *Heads) due(ctx context.Context, held install.Held) (bool, error) {
 func (h *Heads) anchor(worker string, held install.Held) audit.Anchor {
 	a := h.p.Install.Anchor(install.Head{Epoch: held.Epoch, Size: held.Size, Root: held.Root, Note: held.Note},
 		audit.KindWorker)
-	a.Source = worker
+	a.Source = execution.ShownName(worker)
 	return a
 }
 
@@ -111,7 +112,7 @@ func (h *Heads) accuse(ctx context.Context, worker string, held install.Held, vi
 	if err == nil && kept {
 		h.p.Log.ErrorContext(ctx,
 			"a worker has a head that the audit trail does not extend: the database was restored from a copy or changed",
-			"worker", worker, "epoch", held.Epoch, "size", held.Size, "chain_size", visible.Size, "anchor", a.ID,
+			"worker", a.Source, "epoch", held.Epoch, "size", held.Size, "chain_size", visible.Size, "anchor", a.ID,
 			"fix", "run writ audit verify --db; the next start is refused until writ audit accept-rollback")
 	}
 	return err
