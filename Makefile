@@ -82,6 +82,8 @@ build: shim ## build bin/writ: static, stripped, reproducible (LICENSE_KEY=publi
 	$(PLAIN) go build $(FLAGS) -buildvcs=$(BUILDVCS) -ldflags '-s -w -X main.vendorKey=$(LICENSE_KEY)' -o bin/writ ./cmd/writ
 	@bytes=$$(wc -c <bin/writ); echo "bin/writ: $$((bytes >> 20)) MiB"; \
 	if [ "$$bytes" -ge $$((60 << 20)) ]; then echo "That is too much: 60 MiB is the limit." >&2; exit 1; fi
+	@if grep -qaF 'go-mail.(*Msg).SetBodyHTMLTemplate' bin/writ; then \
+	echo "The linker kept the methods that nobody calls, see docs/adr/0091-methods-that-nobody-calls.md." >&2; exit 1; fi
 
 writ-verify: ## build bin/writ-verify, the verifier of the audit trail alone
 	$(PLAIN) go build $(FLAGS) -buildvcs=$(BUILDVCS) -ldflags '-s -w' -o bin/writ-verify ./cmd/writ-verify

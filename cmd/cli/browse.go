@@ -8,7 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"html/template"
+	"html"
 	"net"
 	"net/http"
 	"net/url"
@@ -121,13 +121,13 @@ type returned struct {
 	err         error
 }
 
-// loopbackPage is what the browser shows. It loads nothing.
-var loopbackPage = template.Must(template.New("page").Parse(`<!doctype html>
+// loopbackPage is what the browser shows: the title twice, and the text. It loads nothing.
+const loopbackPage = `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>{{.Title}}</title></head>
-<body><h1>{{.Title}}</h1><p>{{.Text}}</p></body>
+<head><meta charset="utf-8"><title>%[1]s</title></head>
+<body><h1>%[1]s</h1><p>%[2]s</p></body>
 </html>
-`))
+`
 
 // ServeHTTP ignores requests that are not of this sign-in: another page may send the browser here, also by a name that
 // it made point to this machine.
@@ -141,7 +141,7 @@ func (r *returned) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		h.Set("Cache-Control", "no-store")
 		h.Set("Connection", "close")
 		w.WriteHeader(status)
-		_ = loopbackPage.Execute(w, struct{ Title, Text string }{title, text})
+		_, _ = fmt.Fprintf(w, loopbackPage, html.EscapeString(title), html.EscapeString(text))
 	}
 	q := req.URL.Query()
 	known := subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(r.state)) == 1

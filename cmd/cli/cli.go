@@ -106,7 +106,6 @@ func commandTree(w environment, wanted func(noun string) bool) *cobra.Command {
 		Version:       readBuild().Version,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetVersionTemplate("writ {{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version") // without the short flag that cobra would choose
 	root.PersistentFlags().BoolVar(w.plain, "no-color", false, "print no colours, as the variable NO_COLOR demands")
 	root.SetFlagErrorFunc(unknownFlag)

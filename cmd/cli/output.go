@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/template"
 
 	"github.com/itchyny/gojq"
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-automation/writ/cmd/cli/internal/gotemplate"
 )
 
 // The values of --output. A template is the rest of the value after its prefix.
@@ -59,7 +60,7 @@ func (f *outputFlags) printer(w environment) (printer, error) {
 		}
 		p.form, p.jq = formJSON, query
 	case isTemplate:
-		t, err := template.New("output").Funcs(template.FuncMap{"json": compactJSON, "join": joined}).Parse(text)
+		t, err := gotemplate.Parse(text)
 		if err != nil {
 			return p, usagef("--output: %w", err)
 		}
@@ -76,7 +77,7 @@ type printer struct {
 	environment
 	form     string
 	jq       *gojq.Query
-	template *template.Template
+	template *gotemplate.Template
 	json     bool // print a document
 	wide     bool // tables show every column
 }
@@ -181,14 +182,6 @@ func printJSON(w io.Writer, v any) error {
 func compactJSON(v any) (string, error) {
 	raw, err := marshal(v, "")
 	return strings.TrimSuffix(string(raw), "\n"), err
-}
-
-func joined(sep string, list []any) string {
-	texts := make([]string, len(list))
-	for i, v := range list {
-		texts[i] = fmt.Sprint(v)
-	}
-	return strings.Join(texts, sep)
 }
 
 // decoded reads JSON; its numbers keep their digits.

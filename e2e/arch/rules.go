@@ -89,7 +89,7 @@ func TestLibraries() []string {
 	return []string{
 		"std", "github.com/google/go-cmp/**", "pgregory.net/rapid", "go.uber.org/goleak", "go.uber.org/fx/**",
 		"github.com/danielgtaylor/huma/v2/**", "github.com/rogpeppe/go-internal/**", "go.yaml.in/yaml/v3",
-		"github.com/klauspost/compress/**",
+		"github.com/klauspost/compress/**", "github.com/casbin/govaluate",
 		"github.com/gowebpki/jcs", "./ports/**", "./platform/**",
 	}
 }
@@ -165,14 +165,14 @@ func outerRules() []Rule {
 			Name: "module", From: []string{"./modules/<ctx>/**"},
 			Allow: []string{
 				"std", "./ports/**", "./platform/background", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3",
-				"go.yaml.in/yaml/v3", "golang.org/x/crypto/ssh",
+				"go.yaml.in/yaml/v3", "golang.org/x/crypto/ssh", "github.com/a-h/templ/**",
 			},
 			Deny: []string{"net/http/**", "database/sql/**", "os/exec"},
 			InTests: []string{
 				"./adapters/sqlstore/**", "./adapters/outbox/**", "./adapters/watermill/**", "golang.org/x/mod/sumdb/**",
 			},
 			May: "`ports/**`, `platform/background`, its own `internal`; `fx` in `module.go` only; cron, yaml, the formats " +
-				"of ssh",
+				"of ssh, components of templ",
 			Never: "adapters, platform, other modules, bun, huma, watermill, `net/http`, `database/sql`, `os/exec`",
 			Why:   "behaviour that knows no technology can be read, tested and moved without one",
 		},

@@ -1,16 +1,16 @@
 package identity
 
 import (
-	"bytes"
-	"html/template"
+	"fmt"
+	"html"
 	"net/http"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
-// failureHTML is the page of a failed sign-in. It loads nothing, so the restrictive content policy of all answers
-// suffices.
-const failureHTML = `<!doctype html>
+// failurePage is the page of a failed sign-in, with its cause and the request id. It loads nothing, so the restrictive
+// content policy of all answers suffices.
+const failurePage = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -20,18 +20,13 @@ const failureHTML = `<!doctype html>
 <body>
 <main>
 <h1>Sign-in failed</h1>
-<p>{{.Text}}</p>
-<p>Whoever runs this server finds more in its log under the request id <code>{{.RequestID}}</code>.</p>
+<p>%s</p>
+<p>Whoever runs this server finds more in its log under the request id <code>%s</code>.</p>
 <p><a href="/ui/">Back to the start</a></p>
 </main>
 </body>
 </html>
 `
-
-var failurePage = template.Must(template.New("sorry").Parse(failureHTML))
-
-// failure is the content of the page.
-type failure struct{ Text, RequestID string }
 
 // fail answers a browser with a page and a program with a problem. The cause is only logged.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -40,12 +35,8 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	p := httpapi.Explain(w, r, err)
-	var b bytes.Buffer
-	if err := failurePage.Execute(&b, failure{Text: p.Text, RequestID: httpapi.RequestID(r.Context())}); err != nil {
-		httpapi.WriteError(w, r, err)
-		return
-	}
+	id := httpapi.RequestID(r.Context())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(b.Bytes())
+	_, _ = fmt.Fprintf(w, failurePage, html.EscapeString(p.Text), html.EscapeString(id))
 }

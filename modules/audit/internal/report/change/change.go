@@ -2,8 +2,8 @@ package change
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,9 +14,6 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/page"
 )
-
-//go:embed change.html.tmpl
-var text string
 
 // MaxRuns bounds the runs of a report. More are only counted.
 const MaxRuns = 200
@@ -51,14 +48,14 @@ func (r *Reports) Change(ctx context.Context, name string) ([]byte, error) {
 	if v.JSON, err = v.receipts(); err != nil {
 		return nil, fault.Wrap(fault.Internal, err, "the report of a change cannot be written")
 	}
-	html, err := paper.Render("change", text, v)
+	html, err := paper.Render(ctx, "Change "+v.Change.Change, document(v))
 	if err != nil {
 		return nil, fault.Wrap(fault.Internal, err, "the report of a change cannot be written")
 	}
 	return html, nil
 }
 
-// view is the data of the template.
+// view is the data of the document.
 type view struct {
 	estate.ChangeDetail
 	Made    time.Time
@@ -97,8 +94,48 @@ func (v view) Problems() bool {
 	return slices.ContainsFunc(v.Proofs, func(d *evidence.Document) bool { return len(d.Problems) > 0 })
 }
 
-// Count formats a number with its noun.
-func (view) Count(n int, one, many string) string { return paper.Count(int64(n), one, many) }
+func (v view) summary() string {
+	return fmt.Sprintf("The change %s: %s from %s to %s, on %s.", v.Ended(), count(v.Runs, "run", "runs"),
+		paper.When(v.FirstAt), paper.When(v.LastAt), count(v.Hosts, "host", "hosts"))
+}
+
+func count(n int, one, many string) string { return paper.Count(int64(n), one, many) }
+
+// notes say what the report does not tell.
+func (v view) notes() (out []string) {
+	if v.Withheld > 0 {
+		out = append(out, count(v.Withheld, "run", "runs")+" of this change may not be read by whoever made this report. "+
+			"All else here is about the others.")
+	}
+	if v.Partial {
+		out = append(out, "The change has older runs that were not read. The outcome, the time, the people and the hosts "+
+			"are those of the "+count(v.Runs, "newest run", "newest runs")+".")
+	}
+	if v.Omitted > 0 {
+		out = append(out, count(v.Omitted, "run more is", "runs more are")+" not listed here.")
+	}
+	return out
+}
+
+// list returns texts for cells; without any, one that says so.
+func list(of []string) []string {
+	out := make([]string, 0, max(1, len(of)))
+	for _, s := range of {
+		out = append(out, paper.Cell(s))
+	}
+	if len(out) == 0 {
+		out = append(out, "None.")
+	}
+	return out
+}
+
+// signed says what of the report can be verified.
+func (v view) signed() string {
+	if v.Signed() {
+		return evidence.Signed("receipts")
+	}
+	return evidence.Signed("")
+}
 
 // receipts are the signed receipts of the runs.
 func (v view) receipts() ([]byte, error) {

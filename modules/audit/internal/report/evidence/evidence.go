@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 
@@ -12,9 +11,6 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
-
-//go:embed evidence.html.tmpl
-var page string
 
 // Bounds of a dossier. Items beyond them are only counted.
 const (
@@ -50,24 +46,12 @@ func (e *Evidence) Evidence(ctx context.Context, run string) (audit.Evidence, er
 	if err != nil {
 		return audit.Evidence{}, fault.Wrap(fault.Internal, err, "the evidence of a run cannot be written")
 	}
-	html, err := paper.Render("evidence", page, view{Document: d, JSON: doc})
+	html, err := paper.Render(ctx, "Evidence of run "+d.Run.ID, document(d, doc))
 	if err != nil {
 		return audit.Evidence{}, fault.Wrap(fault.Internal, err, "the evidence of a run cannot be written")
 	}
 	return audit.Evidence{JSON: doc, HTML: html}, nil
 }
-
-// view is the data of the template.
-type view struct {
-	*Document
-	JSON []byte
-}
-
-// Span formats a duration in milliseconds.
-func (view) Span(ms int64) string { return fmt.Sprintf("%d.%03d s", ms/1000, ms%1000) }
-
-// Count formats a number with its noun.
-func (view) Count(n int, one, many string) string { return paper.Count(int64(n), one, many) }
 
 // Collect returns the document that Evidence writes.
 func (e *Evidence) Collect(ctx context.Context, run string) (*Document, error) {

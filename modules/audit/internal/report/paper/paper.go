@@ -2,64 +2,68 @@ package paper
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
+	"html"
+	"io"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/a-h/templ"
 )
 
 //go:embed paper.css
 var style string
 
-// Render executes a template of html/template over data and makes invisible characters in the result visible. In
-// addition to its data the template has
-//
-//	style    the style sheet, which goes into <style>
-//	policy   the content security policy that allows only that style sheet
-//	when     a time in UTC with microseconds, empty for the zero time
-//	inert    JSON made by JSON, for a script element of the type application/json
-//	cell     a text for a table cell, with an apostrophe before anything that a spreadsheet would compute
-//
-// The template itself must have no invisible characters.
-func Render(name, text string, data any) ([]byte, error) {
+// head begins a document: its policy, title and style. It is well-formed as XML too, so that any parser reads it. The policy
+// allows the style sheet alone.
+const head = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta http-equiv="Content-Security-Policy" content="%s"/>
+<meta name="viewport" content="width=device-width"/>
+<meta name="referrer" content="no-referrer"/>
+<title>%s</title>
+<style>%s</style>
+</head>
+<body>
+`
+
+// Render renders a document and makes invisible characters in it visible. The body must have no void elements and no
+// invisible characters of its own.
+func Render(ctx context.Context, title string, body templ.Component) ([]byte, error) {
 	sum := sha256.Sum256([]byte(style))
-	hash := base64.StdEncoding.EncodeToString(sum[:])
-	t, err := template.New(name).Funcs(template.FuncMap{
-		"style": func() template.CSS { return template.CSS(style) }, //nolint:gosec // a file of this package
-		"policy": func() string {
-			return "default-src 'none'; style-src 'sha256-" + hash + "'; base-uri 'none'; form-action 'none'"
-		},
-		"when":  when,
-		"inert": inert,
-		"cell":  cell,
-	}).Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("read the template %s: %w", name, err)
-	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, data); err != nil {
-		return nil, fmt.Errorf("render %s: %w", name, err)
+	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'"
+	_, _ = fmt.Fprintf(&b, head, html.EscapeString(policy), html.EscapeString(title), style)
+	if err := body.Render(ctx, &b); err != nil {
+		return nil, fmt.Errorf("render %s: %w", title, err)
 	}
+	b.WriteString("</body>\n</html>\n")
 	return visible(b.Bytes(), mark), nil
 }
 
-func when(t time.Time) string {
+// When formats a time in UTC with microseconds; the zero time is empty.
+func When(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02 15:04:05.000000 UTC")
 }
 
-func cell(s string) string {
+// Cell returns a text for a table cell, with an apostrophe before anything that a spreadsheet would compute.
+func Cell(s string) string {
 	if t := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || Invisible(r) }); t != "" &&
 		strings.ContainsRune("=+-@", rune(t[0])) {
 		return "'" + s
@@ -67,12 +71,16 @@ func cell(s string) string {
 	return s
 }
 
-// inert accepts only text that cannot end its element.
-func inert(doc []byte) (template.JS, error) {
-	if bytes.ContainsAny(doc, "<>&\u2028\u2029") || !json.Valid(doc) {
-		return "", errors.New("not the JSON of a page")
-	}
-	return template.JS(doc), nil //nolint:gosec // looked at above
+// Inert renders JSON made by JSON as a script element that is not executed. It accepts only text that cannot end its
+// element.
+func Inert(id string, doc []byte) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		if bytes.ContainsAny(doc, "<>&\u2028\u2029") || !json.Valid(doc) {
+			return errors.New("not the JSON of a page")
+		}
+		_, err := fmt.Fprintf(w, "<script type=\"application/json\" id=\"%s\">%s</script>\n", html.EscapeString(id), doc)
+		return err
+	})
 }
 
 // JSON returns the JSON of a value on one line. Characters with a meaning in HTML or for a terminal are escaped: <, >

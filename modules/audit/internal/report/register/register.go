@@ -2,7 +2,6 @@ package register
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"time"
 
@@ -12,9 +11,6 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
-
-//go:embed register.html.tmpl
-var page string
 
 const (
 	// MaxRows bounds the rows of a register. Further entries are only counted.
@@ -70,7 +66,7 @@ func (r *Register) Register(ctx context.Context, p audit.Period) ([]byte, error)
 	if err := r.label(ctx, b); err != nil {
 		return nil, fmt.Errorf("look up the runs of a period: %w", err)
 	}
-	html, err := paper.Render("register", page, b.view(now))
+	html, err := paper.Render(ctx, "Change register", document(b.view(now)))
 	if err != nil {
 		return nil, fault.Wrap(fault.Internal, err, "the change register cannot be written")
 	}

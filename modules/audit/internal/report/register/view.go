@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// view is the data of the template.
+// view is the data of the document.
 type view struct {
 	From, To, Made time.Time
 	Counts         []string
@@ -24,11 +24,21 @@ type day struct {
 	Rows []*row
 }
 
-// Decisions is the contents of a decision cell.
-func (w *row) Decisions() string { return w.decisions() }
+func (w *row) outcome() string {
+	if w.dry {
+		return paper.Cell(w.Outcome) + " (dry run)"
+	}
+	return paper.Cell(w.Outcome)
+}
 
-// Dry reports whether the run was a dry run.
-func (w *row) Dry() bool { return w.dry }
+func (v view) summary() string {
+	return "From " + paper.When(v.From) + ", before " + paper.When(v.To) + ". Made " + paper.When(v.Made) + "."
+}
+
+func (v view) truncated() string {
+	return "This register is truncated: " + v.Cut + " not listed, the first of " + paper.When(v.CutAt) + ". The counts " +
+		"above do not include them. Another register can begin there."
+}
 
 func (b *ledger) view(now time.Time) view {
 	v := view{From: b.period.From, To: b.period.To, Made: now, CutAt: b.cutAt}
