@@ -24,8 +24,8 @@ import (
 //go:embed paper.css
 var style string
 
-// head begins a document: its policy, title and style. It is well-formed as XML too, so that any parser reads it. The policy
-// allows the style sheet alone.
+// head begins a document: its policy, title and style. It is well-formed as XML too, so that any parser reads it. Its
+// policy allows the style sheet alone.
 const head = `<!DOCTYPE html>
 <html lang="en">
 <head>
