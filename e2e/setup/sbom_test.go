@@ -55,7 +55,9 @@ func TestBillOfMaterials(t *testing.T) {
 	}
 	want := map[string]string{"std": strings.TrimPrefix(info.GoVersion, "go"), "swagger-ui-dist": "5.35.0"}
 	for _, m := range info.Deps {
-		want[m.Path] = m.Version
+		if m.Replace == nil { // what stands in for a module is a folder of this repository
+			want[m.Path] = m.Version
+		}
 	}
 	got := make(map[string]string, len(d.Components))
 	for i, c := range d.Components {

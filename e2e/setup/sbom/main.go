@@ -116,6 +116,9 @@ func bill(info *buildinfo.BuildInfo, sum [32]byte) *document {
 		if m.Replace != nil {
 			m = m.Replace
 		}
+		if strings.HasPrefix(m.Path, "./") { // a folder of this repository
+			continue
+		}
 		d.add(module(*m))
 	}
 	return d
