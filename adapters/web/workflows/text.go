@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
@@ -71,11 +72,14 @@ func onText(on string) string {
 	return "when those before it succeeded"
 }
 
-// label is the name of a step for assistive tools.
+// nameLetters is how many letters of a name fit into a box.
+const nameLetters = 18
+
+// label says to assistive tools what is not written in the box of a step.
 func label(s step) string {
-	after := join(s.Waits)
-	if after == "" {
-		after = nothing
+	out := stateOf(s) + ", after " + cmp.Or(join(s.Waits), nothing)
+	if cut(s.Spec.Name, nameLetters) != s.Spec.Name {
+		out = s.Spec.Name + ", " + out
 	}
-	return s.Spec.Name + ", " + stateOf(s) + ", after " + after
+	return out
 }
