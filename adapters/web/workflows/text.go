@@ -14,7 +14,8 @@ const (
 	viewsText  = "Views of the steps"
 	openText   = "Open its run"
 	resultText = "Results"
-	helpText   = "Arrow keys follow the dependencies. Enter opens the run of a step."
+	foldText   = "Fold equal steps"
+	helpText   = "Arrow keys follow the dependencies. Enter opens the run of a step, or unfolds equal steps."
 	nothing    = "nothing, it starts at once"
 	noneAfter  = "nothing"
 )
@@ -75,11 +76,26 @@ func onText(on string) string {
 // nameLetters is how many letters of a name fit into a box.
 const nameLetters = 18
 
-// label says to assistive tools what is not written in the box of a step.
-func label(s step) string {
+// label says to assistive tools what is not written in a box.
+func label(n node) string {
+	s := n.first()
 	out := stateOf(s) + ", after " + cmp.Or(join(s.Waits), nothing)
-	if cut(s.Spec.Name, nameLetters) != s.Spec.Name {
-		out = s.Spec.Name + ", " + out
+	switch {
+	case len(n.Steps) > 1:
+		return stateOf(s) + ", folded. Enter shows each."
+	case cut(s.Spec.Name, nameLetters) != s.Spec.Name:
+		return s.Spec.Name + ", " + out
 	}
 	return out
 }
+
+// names lists the steps of a box.
+func names(n node) string {
+	var out []string
+	for i := range n.Steps {
+		out = append(out, n.Steps[i].Spec.Name)
+	}
+	return join(out)
+}
+
+func wholeText(steps int) string { return "Show all " + shell.Plural(steps, "step") }
