@@ -602,15 +602,15 @@ func graph(v stepsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "\" rx=\"9\"></rect> <g transform=\"translate(12 12)\" class=\"glyph\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "\" rx=\"9\"></rect> <svg x=\"12\" y=\"12\" width=\"16\" height=\"16\" class=\"glyph\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = shell.GlyphIn(glyphOf(s), "in").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shell.Glyph(glyphOf(s)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "</g> <text x=\"36\" y=\"25\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "</svg> <text x=\"36\" y=\"25\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -641,7 +641,7 @@ func graph(v stepsView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var37 string
-			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(cut(below, 21))
+			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(cut(below, 20))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workflows/steps.templ`, Line: 144, Col: 51}
 			}
