@@ -68,14 +68,16 @@ func TestOutlookOfLaunch(t *testing.T) {
 	lacks(t, string(a.Body), "It will be held")
 }
 
-// TestRotateTrigger: a trigger gets a new secret, which is shown once.
+// TestRotateTrigger: a trigger names its template, and gets a new secret, which is shown once.
 func TestRotateTrigger(t *testing.T) {
 	t.Parallel()
 	r := newSettingsRig(t)
 	tpl := r.make(t, "/v1/templates", harness.Body{"name": "Patch", "tool": "bash", "command": "true"})
 	id := r.make(t, "/v1/triggers", harness.Body{"name": "push", "template_id": tpl, "require_signature": true})
 	page := "/ui/triggers/" + id
-	contains(t, settingsPage(t, r.Client, page, http.StatusOK), "rotate-trigger-secret", "New secret")
+	link := "\"/ui/launch/" + tpl + "\">Patch</a>"
+	contains(t, settingsPage(t, r.Client, page, http.StatusOK), "rotate-trigger-secret", "New secret", link)
+	contains(t, settingsPage(t, r.Client, "/ui/triggers", http.StatusOK), link)
 	lacks(t, settingsPage(t, r.roles["viewer"], page, http.StatusOK), "New secret")
 	form := url.Values{"_secret": {"signing_secret"}, "_page": {page}, "_next": {page}}
 	a := submitForm(r.Client, "rotate-trigger-secret", "id="+id, form)

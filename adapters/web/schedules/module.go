@@ -4,6 +4,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -16,5 +17,6 @@ type Params struct {
 
 	Schedules scheduling.Schedules
 	Triggers  scheduling.Triggers
+	Templates catalog.Templates
 	Planner   scheduling.Planner
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
@@ -51,6 +52,7 @@ func (h *handlers) list(r *shell.Request) (*shell.Page, error) {
 // oneView is one schedule.
 type oneView struct {
 	Schedule scheduling.Schedule
+	Template string // its name
 	Next     []time.Time
 	Notes    []string
 	Target   string // a JSON document
@@ -62,6 +64,9 @@ func (h *handlers) one(r *shell.Request) (*shell.Page, error) {
 		return nil, err //nolint:wrapcheck // a fault
 	}
 	v := oneView{Schedule: s}
+	if v.Template, err = h.nameOf(r, s.Target.TemplateID); err != nil {
+		return nil, err
+	}
 	if preview, err := h.Planner.Preview(s.Cron, s.Timezone, scheduling.DefaultPreview); err == nil {
 		v.Next, v.Notes = preview.Next, preview.Notes
 	}
@@ -140,6 +145,7 @@ func madeIn(a httpapi.Answer) string {
 type triggersView struct {
 	Triggers []scheduling.Trigger
 	Total    int
+	Names    map[string]string // of the templates, by id
 }
 
 func (h *handlers) triggers(r *shell.Request) (*shell.Page, error) {
@@ -147,7 +153,14 @@ func (h *handlers) triggers(r *shell.Request) (*shell.Page, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a fault
 	}
-	v := triggersView{Triggers: list, Total: total}
+	v := triggersView{Triggers: list, Total: total, Names: map[string]string{}}
+	templates, _, err := h.Templates.List(r.Context(), catalog.Filter{}, page.Window{})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a fault
+	}
+	for i := range templates {
+		v.Names[templates[i].ID] = templates[i].Name
+	}
 	return &shell.Page{Title: triggersText, Nav: shell.Launch, Body: triggersPage(v)}, nil
 }
 
@@ -156,5 +169,21 @@ func (h *handlers) trigger(r *shell.Request) (*shell.Page, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a fault
 	}
-	return &shell.Page{Title: t.Name, Nav: shell.Launch, Body: triggerPage(t)}, nil
+	template, err := h.nameOf(r, t.TemplateID)
+	if err != nil {
+		return nil, err
+	}
+	return &shell.Page{Title: t.Name, Nav: shell.Launch, Body: triggerPage(t, template)}, nil
+}
+
+// nameOf returns the name of a template, or nothing if the viewer cannot read it or it is gone.
+func (h *handlers) nameOf(r *shell.Request, template string) (string, error) {
+	if template == "" {
+		return "", nil
+	}
+	t, err := h.Templates.Get(r.Context(), template)
+	if fault.Is(err, fault.NotFound) {
+		return "", nil
+	}
+	return t.Name, err //nolint:wrapcheck // a fault
 }

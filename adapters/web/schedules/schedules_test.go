@@ -76,3 +76,16 @@ func TestListEscapesAndSaysWhatWasMissed(t *testing.T) {
 		}
 	}
 }
+
+// TestTemplateWithoutName shows the id of a template that is gone, and no link to it.
+func TestTemplateWithoutName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"": "<code>tpl_1</code>", "Patch & restart": `<a href="/ui/launch/tpl_1">Patch &amp; restart</a>`,
+	} {
+		var b strings.Builder
+		if err := templateLink("tpl_1", name).Render(t.Context(), &b); err != nil || b.String() != want {
+			t.Errorf("%q: %s, %v", name, b.String(), err)
+		}
+	}
+}

@@ -67,6 +67,12 @@ func (f *FormState) anchor(location string) string {
 	return idOf(location)
 }
 
+// one reports whether the problem is nothing but the error of one field.
+func (f *FormState) one() bool {
+	p := f.Problem
+	return len(p.Errors) == 1 && p.Text == p.Errors[0].Location+": "+p.Errors[0].Message
+}
+
 type formKey struct{}
 
 func formOf(ctx context.Context) *FormState {

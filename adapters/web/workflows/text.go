@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
@@ -13,7 +14,8 @@ const (
 	viewsText  = "Views of the steps"
 	openText   = "Open its run"
 	resultText = "Results"
-	helpText   = "Arrow keys follow the dependencies. Enter opens the run of a step."
+	foldText   = "Fold equal steps"
+	helpText   = "Arrow keys follow the dependencies. Enter opens the run of a step, or unfolds equal steps."
 	nothing    = "nothing, it starts at once"
 	noneAfter  = "nothing"
 )
@@ -71,11 +73,29 @@ func onText(on string) string {
 	return "when those before it succeeded"
 }
 
-// label is the name of a step for assistive tools.
-func label(s step) string {
-	after := join(s.Waits)
-	if after == "" {
-		after = nothing
+// nameLetters is how many letters of a name fit into a box.
+const nameLetters = 18
+
+// label says to assistive tools what is not written in a box.
+func label(n node) string {
+	s := n.first()
+	out := stateOf(s) + ", after " + cmp.Or(join(s.Waits), nothing)
+	switch {
+	case len(n.Steps) > 1:
+		return stateOf(s) + ", folded. Enter shows each."
+	case cut(s.Spec.Name, nameLetters) != s.Spec.Name:
+		return s.Spec.Name + ", " + out
 	}
-	return s.Spec.Name + ", " + stateOf(s) + ", after " + after
+	return out
 }
+
+// names lists the steps of a box.
+func names(n node) string {
+	var out []string
+	for i := range n.Steps {
+		out = append(out, n.Steps[i].Spec.Name)
+	}
+	return join(out)
+}
+
+func wholeText(steps int) string { return "Show all " + shell.Plural(steps, "step") }

@@ -3,6 +3,7 @@ package workflows
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,8 +40,18 @@ type step struct {
 	Took   time.Duration
 	// Before are the names of the steps that depend on it, Waits those that it depends on.
 	Before, Waits []string
-	X, Y          int
+	Index         int
 }
+
+// node is a box of the graph: a step, or several that are folded.
+type node struct {
+	vertex
+	Steps []step
+	X, Y  int
+	Heavy int // the box before it on the longest path, or -1
+}
+
+func (n node) first() step { return n.Steps[0] }
 
 // stepsView is the page of a pipeline's steps.
 type stepsView struct {
@@ -48,8 +59,11 @@ type stepsView struct {
 	Steps         []step
 	Ordered       []int // the steps so that each follows what it depends on
 	Path          []string
+	Nodes         []node
 	Width, Height int
 	Graph         bool
+	Whole         bool     // nothing is folded
+	Open          []string // steps whose boxes are unfolded
 }
 
 func (h *handlers) steps(r *shell.Request) (*shell.Page, error) {
@@ -65,7 +79,9 @@ func (h *handlers) steps(r *shell.Request) (*shell.Page, error) {
 		return nil, err //nolint:wrapcheck // a fault
 	}
 	v := viewOf(run, children, r.Now)
-	v.Graph = r.URL.Query().Get("view") != "list"
+	q := r.URL.Query()
+	v.Graph, v.Whole, v.Open = q.Get("view") != "list", q.Get("fold") == "no", q["open"]
+	v.place()
 	state := shell.StateOf(run.Status, run.Spec.DryRun)
 	return &shell.Page{
 		Title: state.Word + ": " + shell.RunName(run), Nav: shell.Runs, Glyph: state.Glyph, Wide: true, Body: stepsPage(v),
@@ -93,22 +109,10 @@ func viewOf(run *runs.Run, children []*runs.Run, now time.Time) stepsView {
 	}
 	placed := arrange(after)
 	v.Ordered = topological(after)
-	rows := map[int]int{}
-	for _, p := range placed {
-		rows[p.Depth] = max(rows[p.Depth], p.Row+1)
-	}
-	most := 1
-	for _, n := range rows {
-		most = max(most, n)
-	}
 	for i := range placed {
 		s := &run.Graph.Steps[i]
-		x := step{vertex: placed[i], Spec: s.StepSpec, Status: cmp.Or(s.Status, runs.Pending), RunID: s.RunID,
-			Took: took[s.RunID], Waits: s.DependsOn}
-		x.X = margin + placed[i].Depth*(boxWidth+gapX)
-		x.Y = margin + (most-rows[placed[i].Depth])*(boxHeight+gapY)/2 + placed[i].Row*(boxHeight+gapY)
-		v.Steps = append(v.Steps, x)
-		v.Width = max(v.Width, x.X+boxWidth+margin)
+		v.Steps = append(v.Steps, step{vertex: placed[i], Spec: s.StepSpec, Status: cmp.Or(s.Status, runs.Pending),
+			RunID: s.RunID, Took: took[s.RunID], Waits: s.DependsOn, Index: i})
 	}
 	for i := range v.Steps {
 		for _, d := range v.Steps[i].After {
@@ -120,11 +124,54 @@ func viewOf(run *runs.Run, children []*runs.Run, now time.Time) stepsView {
 			v.Path = append(v.Path, v.Steps[i].Spec.Name)
 		}
 	}
-	v.Height = 2*margin + most*(boxHeight+gapY)
 	return v
 }
 
-// edge is the curve from one step to a later one.
+// place folds the steps into boxes, if there are many, and gives each box its place.
+func (v *stepsView) place() {
+	groups := make([][]int, len(v.Ordered))
+	for at, i := range v.Ordered {
+		groups[at] = []int{i}
+	}
+	if len(v.Steps) > foldFrom && !v.Whole {
+		groups = fold(v.Steps, v.Ordered, v.Open)
+	}
+	box := make([]int, len(v.Steps)) // of each step
+	for at, group := range groups {
+		for _, i := range group {
+			box[i] = at
+		}
+	}
+	after, heavy := make([][]int, len(groups)), slices.Repeat([]int{-1}, len(groups))
+	for i := range v.Steps {
+		for _, d := range v.Steps[i].After {
+			from, to := box[d], box[i]
+			if from != to && !slices.Contains(after[to], from) {
+				after[to] = append(after[to], from)
+			}
+			if from != to && v.Steps[d].Longest && v.Steps[i].Longest && v.Steps[i].Depth == v.Steps[d].Depth+1 {
+				heavy[to] = from
+			}
+		}
+	}
+	placed, rows, most := arrange(after), map[int]int{}, 1
+	for _, p := range placed {
+		rows[p.Depth] = max(rows[p.Depth], p.Row+1)
+		most = max(most, rows[p.Depth])
+	}
+	for at, p := range placed {
+		n := node{vertex: p, Heavy: heavy[at], X: margin + p.Depth*(boxWidth+gapX)}
+		n.Y = margin + (most-rows[p.Depth])*(boxHeight+gapY)/2 + p.Row*(boxHeight+gapY)
+		for _, i := range groups[at] {
+			n.Steps = append(n.Steps, v.Steps[i])
+		}
+		v.Nodes = append(v.Nodes, n)
+		v.Width = max(v.Width, n.X+boxWidth+margin)
+	}
+	v.Height = 2*margin + most*(boxHeight+gapY)
+}
+
+// edge is the curve from one box to a later one.
 type edge struct {
 	D             string
 	Longest, Dash bool
@@ -132,9 +179,9 @@ type edge struct {
 
 // edges returns the curves of the graph. One that passes other columns goes round below them.
 func (v *stepsView) edges() (out []edge) {
-	for _, to := range v.Steps {
+	for _, to := range v.Nodes {
 		for _, d := range to.After {
-			from := v.Steps[d]
+			from := v.Nodes[d]
 			x1, y1 := from.X+boxWidth, from.Y+boxHeight/2
 			x2, y2 := to.X, to.Y+boxHeight/2
 			path := fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+gapX/2, y1, x2-gapX/2, y2, x2, y2)
@@ -143,18 +190,17 @@ func (v *stepsView) edges() (out []edge) {
 				path = fmt.Sprintf("M%d %dC%d %d %d %d %d %dL%d %dC%d %d %d %d %d %d", x1, y1, x1+gapX/2, y1, x1+gapX/4, low,
 					x1+gapX, low, x2-gapX, low, x2-gapX/4, low, x2-gapX/2, y2, x2, y2)
 			}
-			out = append(out, edge{D: path, Longest: from.Longest && to.Longest && to.Depth == from.Depth+1,
-				Dash: to.Status == runs.Skipped})
+			out = append(out, edge{D: path, Longest: to.Heavy == d, Dash: to.first().Status == runs.Skipped})
 		}
 	}
 	return out
 }
 
-// blocked reports whether a step lies between two others at the height of the line between them.
-func (v *stepsView) blocked(from, to step) bool {
+// blocked reports whether a box lies between two others at the height of the line between them.
+func (v *stepsView) blocked(from, to node) bool {
 	lo, hi := min(from.Y, to.Y), max(from.Y, to.Y)+boxHeight
-	for _, s := range v.Steps {
-		if s.Depth > from.Depth && s.Depth < to.Depth && s.Y < hi && s.Y+boxHeight > lo {
+	for _, n := range v.Nodes {
+		if n.Depth > from.Depth && n.Depth < to.Depth && n.Y < hi && n.Y+boxHeight > lo {
 			return true
 		}
 	}

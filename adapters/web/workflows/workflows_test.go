@@ -29,23 +29,31 @@ func TestLayoutLeadsRightAndMarksTheLongestPath(t *testing.T) {
 	if got := strings.Join(v.Path, " "); got != "build test canary roll out report" {
 		t.Errorf("the longest path is %s", got)
 	}
-	seen := map[[2]int]string{}
-	for _, s := range v.Steps {
-		for _, d := range s.After {
-			if v.Steps[d].X+boxWidth >= s.X {
-				t.Errorf("%s is not right of %s", s.Spec.Name, v.Steps[d].Spec.Name)
-			}
-		}
-		if other, ok := seen[[2]int{s.X, s.Y}]; ok {
-			t.Errorf("%s is on %s", s.Spec.Name, other)
-		}
-		seen[[2]int{s.X, s.Y}] = s.Spec.Name
-	}
+	v.place()
+	leadsRight(t, v)
 	if n := len(v.edges()); n != 7 {
 		t.Errorf("%d edges", n)
 	}
 	if v.ended() != 4 {
 		t.Errorf("%d ended", v.ended())
+	}
+}
+
+// leadsRight checks that each box is right of those that it depends on, and that none is on another.
+func leadsRight(t *testing.T, v stepsView) {
+	t.Helper()
+	seen := map[[2]int]string{}
+	for _, n := range v.Nodes {
+		name := n.first().Spec.Name
+		for _, d := range n.After {
+			if v.Nodes[d].X+boxWidth >= n.X {
+				t.Errorf("%s is not right of %s", name, v.Nodes[d].first().Spec.Name)
+			}
+		}
+		if other, ok := seen[[2]int{n.X, n.Y}]; ok {
+			t.Errorf("%s is on %s", name, other)
+		}
+		seen[[2]int{n.X, n.Y}] = name
 	}
 }
 
@@ -56,6 +64,7 @@ func TestPageOfStepsEscapes(t *testing.T) {
 	for _, graph := range []bool{true, false} {
 		v := viewOf(run, nil, time.Unix(0, 0))
 		v.Graph = graph
+		v.place()
 		var b strings.Builder
 		ctx := shell.WithViewer(t.Context(), shell.Viewer{}, time.Unix(0, 0))
 		if err := stepsPage(v).Render(ctx, &b); err != nil {
@@ -84,6 +93,8 @@ func TestLayoutOfManySteps(t *testing.T) {
 		}
 	}
 	v := viewOf(pipeline(steps...), nil, time.Unix(0, 0))
+	v.Whole = true
+	v.place()
 	if len(v.Ordered) != 2000 || len(v.Path) != 50 || len(v.edges()) != 1980 {
 		t.Errorf("%d steps, %d on the path, %d edges", len(v.Ordered), len(v.Path), len(v.edges()))
 	}
@@ -104,6 +115,7 @@ func BenchmarkLayout(b *testing.B) {
 	run := pipeline(steps...)
 	for b.Loop() {
 		v := viewOf(run, nil, time.Unix(0, 0))
+		v.place()
 		_ = v.edges()
 	}
 }

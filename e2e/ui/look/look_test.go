@@ -40,7 +40,8 @@ func TestReflow(t *testing.T) {
 	eachPage(t, []int64{320}, reflows)
 }
 
-func reflows(t *testing.T, p *browser.Page, _ string) {
+func reflows(t *testing.T, p *browser.Page, name string) {
+	p.Shot(name)
 	if wide := browser.Eval[int64](p, "document.documentElement.scrollWidth"); wide > 320 {
 		t.Errorf("the page is %d wide: %s", wide, browser.Eval[[]string](p, `[...document.querySelectorAll('main *')]
 			.filter(e => e.getBoundingClientRect().right > 321 && !e.closest('.mx, .log, .graph, .dag'))

@@ -111,7 +111,8 @@ func (s *site) pages() []page {
 		out = append(out, page{"run-" + status, "runs/" + s.run("status", status)})
 	}
 	out = append(out, page{"run-split", "runs/" + s.run("kind", "split")},
-		page{"run-pipeline", "runs/" + s.run("kind", "pipeline")})
+		page{"run-pipeline", "runs/" + s.run("kind", "pipeline")},
+		page{"run-steps", "runs/" + s.run("kind", "pipeline") + "/steps"})
 	held := s.run("status", "pending_approval")
 	failed := s.run("status", "failed")
 	out = append(out, page{"approval", "approvals/" + held},

@@ -24,9 +24,10 @@ const build = () => {
     at = Math.max(0, Math.min(at, found.length - 1));
     list.replaceChildren(...found.map((f, i) => make('li', { role: 'option', id: `palette-${i}`, 'aria-selected': String(i === at) },
       make('span', { class: 'cut' }, f.text), make('span', { class: 'sp' }), make('span', { class: 'q xs' }, f.kind || ''))));
-    if (!found.length) list.append(make('li', { class: 'q' }, 'Nothing fits.'));
+    list.hidden = !found.length;
+    input.setAttribute('aria-expanded', String(found.length > 0));
     const f = found[at];
-    foot.textContent = !f ? 'Enter searches all runs for it. Esc closes.'
+    foot.textContent = !f ? 'Nothing fits. Enter searches all runs for it. Esc closes.'
       : f.run ? `Enter presses “${f.text}” on this page. Esc closes.` : `Enter opens ${f.text} (${f.kind}). Esc closes.`;
     input.setAttribute('aria-activedescendant', found.length ? `palette-${at}` : '');
     list.children[at]?.scrollIntoView({ block: 'nearest' });
