@@ -32,6 +32,8 @@ type planStep struct {
 	answer map[string]any // of a creation or a change
 	secret map[string]any // members of the request that only the command line has
 	notes  []string       // what the plan says about it
+	// refused is why the server refuses an object of an import, and disabled why it refuses a schedule as enabled.
+	refused, disabled string
 }
 
 // plan is the list of steps of an apply, in order.
