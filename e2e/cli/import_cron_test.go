@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -88,6 +89,28 @@ func TestImportCron(t *testing.T) {
 			t.Errorf("the changed schedule is %+v", again)
 		}
 	})
+}
+
+// TestImportCronSecret: a secret of a crontab is left out, and the schedule that needs it is not enabled.
+func TestImportCronSecret(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{})
+	u := userOf(t, s)
+	file := written(t, "ada", []byte("CRON_TZ=UTC\nDB_PASSWORD=ver1SecretValue\n5 4 * * * /usr/bin/report\n"))
+	plan := u.imports("cron", file, "--user", "ada", "--apply")
+	schedule := planned(t, plan, importer.Schedule, "report")
+	t.Logf("%+v", plan)
+	var stored struct{ Enabled bool }
+	s.Do(http.MethodGet, "/v1/schedules/"+schedule.ID, nil).JSON(t, &stored)
+	if stored.Enabled || schedule.Class != importer.NeedsYou {
+		t.Errorf("%+v", schedule)
+	}
+	s.Cells(func(table, column string, value []byte) {
+		if bytes.Contains(value, []byte("ver1SecretValue")) {
+			t.Errorf("the secret is in %s of %s", column, table)
+		}
+	})
+	unchanged(t, u.imports("cron", file, "--user", "ada", "--apply"))
 }
 
 // TestScheduleCompare compares crontabs with what is stored: it is missing, disabled, the same, or fires at other times.
