@@ -32,6 +32,8 @@ type planStep struct {
 	answer map[string]any // of a creation or a change
 	secret map[string]any // members of the request that only the command line has
 	notes  []string       // what the plan says about it
+	// refused is why the server refuses an object of an import, and disabled why it refuses a schedule as enabled.
+	refused, disabled string
 }
 
 // plan is the list of steps of an apply, in order.
@@ -152,8 +154,8 @@ func makePlan(
 	}
 	p := &plan{held: h}
 	var unbacked manifest.Problems
-	ordered := slices.Clone(docs)
-	slices.SortStableFunc(ordered, func(a, b *manifest.Document) int { return launched(a) - launched(b) })
+	ordered, depth := slices.Clone(docs), depths(docs)
+	slices.SortStableFunc(ordered, func(a, b *manifest.Document) int { return depth[a.Key] - depth[b.Key] })
 	for _, kind := range manifest.Kinds() {
 		for _, d := range ordered {
 			if d.Kind != kind.Name {
@@ -175,16 +177,34 @@ func makePlan(
 	return p, p.prune(ctx, drop)
 }
 
-// launched returns how many steps of a document launch templates, which have to be there before it.
-func launched(d *manifest.Document) int {
-	n := 0
-	steps, _ := d.Spec["steps"].([]any)
-	for _, x := range steps {
-		if step, ok := x.(map[string]any); ok && step["template"] != nil {
-			n++
-		}
+// depths returns how deep the templates are that the steps of each document launch, which have to be there before it.
+// Templates that launch each other have some depth.
+func depths(docs []*manifest.Document) map[manifest.Key]int {
+	byKey := make(map[manifest.Key]*manifest.Document, len(docs))
+	for _, d := range docs {
+		byKey[d.Key] = d
 	}
-	return n
+	out := make(map[manifest.Key]int, len(docs))
+	var visit func(d *manifest.Document) int
+	visit = func(d *manifest.Document) int {
+		if n, seen := out[d.Key]; seen {
+			return n
+		}
+		out[d.Key] = 0
+		steps, _ := d.Spec["steps"].([]any)
+		for _, x := range steps {
+			step, _ := x.(map[string]any)
+			to, _ := step["template"].(manifest.Ref)
+			if next := byKey[to.Key]; next != nil {
+				out[d.Key] = max(out[d.Key], 1+visit(next))
+			}
+		}
+		return out[d.Key]
+	}
+	for _, d := range docs {
+		visit(d)
+	}
+	return out
 }
 
 func (s *planStep) unbacked(h *serverObjects) manifest.Problems {

@@ -113,7 +113,7 @@ func commandTree(w environment, wanted func(noun string) bool) *cobra.Command {
 		serveCommand(w), demoCommand(w), desktopCommand(w), workerCommand(w),
 		userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
 		runCommand(w), runsCommand(w), logsCommand(w), cancelCommand(w), approveCommand(w), rejectCommand(w),
-		launchCommand(w), applyCommand(w), exportCommand(w), deadLetterCommand(w), licenseCommand(w),
+		launchCommand(w), applyCommand(w), exportCommand(w), importCommand(w), deadLetterCommand(w), licenseCommand(w),
 		policyCommand(w), queueCommand(w), windowCommand(w), estateCommand(w), hostsCommand(w), hostCommand(w),
 		driftCommand(w), changesCommand(w), changeCommand(w), manCommand(w),
 		rerunCommand(w), retryCommand(w), relaunchCommand(w), compareCommand(w), failuresCommand(w),

@@ -132,9 +132,8 @@ func withoutCommand() map[string]string {
 		"begin-oidc": browser, "complete-oidc": browser, "begin-saml": browser, "complete-saml": browser,
 		"read-saml-metadata": document, "read-metrics": document, "read-openapi-json": document,
 		"read-openapi-yaml": document, "check-liveness": document, "check-readiness": document,
-		"deliver-hook":  "the protocol of webhooks",
-		"import-export": "later: a request with the file, as the guide of imports shows",
-		"follow-run":    "writ logs --follow", "mint-stream-ticket": "writ logs --follow",
+		"deliver-hook": "the protocol of webhooks", "import-export": "writ import",
+		"follow-run": "writ logs --follow", "mint-stream-ticket": "writ logs --follow",
 		"follow-live": "writ watch, which asks again", "mint-live-ticket": "streams of browsers: writ api",
 		"sign-in": session, "sign-out": session, "read-me": session, "check-token": session,
 		"exchange-code":    session,
@@ -165,8 +164,11 @@ func (n *noun) operation(verb string) (operation, bool) {
 
 // verbOf names the verb of an operation by the rest of its path below the noun.
 func verbOf(o apidoc.Operation, rest string) string {
-	// The commands verify and bundle of audit work on files and databases; the others have a clearer verb.
+	// The commands verify and bundle of audit work on files and databases, compare of schedule on an export; the others
+	// have a clearer verb.
 	switch o.ID {
+	case "compare-schedule":
+		return "compare-update"
 	case "verify-audit-chain":
 		return "check"
 	case "download-audit-bundle":
@@ -276,6 +278,8 @@ func handmade(w environment, n noun) []*cobra.Command {
 			rejectCommand(w)}
 	case "template":
 		return []*cobra.Command{launchCommand(w)}
+	case "schedule":
+		return []*cobra.Command{scheduleCompareCommand(w)}
 	case "host":
 		return []*cobra.Command{renamed(hostsCommand(w), "list"), renamed(hostCommand(w), "show HOST")}
 	case "change":

@@ -161,7 +161,7 @@ func (n *noun) actCommand(w environment, o operation) *cobra.Command {
 	}))
 	f.derived = o.Answer
 	edit, compares := n.operation("edit")
-	compares = compares && o.verb == "compare"
+	compares = compares && strings.HasPrefix(o.verb, "compare")
 	confirm := confirmFlag{}
 	if o.Method == http.MethodDelete {
 		confirm.register(c)

@@ -229,6 +229,17 @@ type Step struct {
 	Credentials       []string       `json:"credentials,omitempty"`
 }
 
+// Excluded returns the members that a template with a member does not have.
+func Excluded(member string) []string {
+	return map[string][]string{
+		"steps": {
+			"tool", "playbook", "command", "shards", "limit", "tags", "skip_tags", "forks", "verbosity", "diff_mode",
+		},
+		"playbook": {"steps", "command", "tool"},
+		"command":  {"steps", "playbook"},
+	}[member]
+}
+
 // ScheduleSpec describes a schedule of a template. Cron has five fields with the rules of the server.
 type ScheduleSpec struct {
 	Cron     string         `json:"cron"`

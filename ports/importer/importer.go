@@ -68,6 +68,28 @@ type Counts struct {
 	NoHome   int `json:"no_home"`
 }
 
+// Add counts an object.
+func (c *Counts) Add(o Planned) {
+	switch o.Action {
+	case Create:
+		c.Create++
+	case Update:
+		c.Update++
+	case Skip:
+		c.Skip++
+	}
+	switch o.Class {
+	case Same:
+		c.Same++
+	case Adapted:
+		c.Adapted++
+	case NeedsYou:
+		c.NeedsYou++
+	case NoHome:
+		c.NoHome++
+	}
+}
+
 // Plan is what an import does, or did if it was applied. The objects are in the order in which they are written,
 // followed by those that are not.
 type Plan struct {

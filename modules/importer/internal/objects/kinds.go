@@ -86,24 +86,12 @@ func Changes(ctx context.Context, k Kind, s Stored, m Members) ([]string, error)
 // out.
 func Merged(s Stored, m Members) Members {
 	out := maps.Clone(s.Members)
-	for name, others := range exclusive() {
-		if _, ok := m[name]; ok {
-			maps.DeleteFunc(out, func(other string, _ any) bool { return slices.Contains(others, other) })
-		}
+	for name := range m {
+		others := importer.Excluded(name)
+		maps.DeleteFunc(out, func(other string, _ any) bool { return slices.Contains(others, other) })
 	}
 	maps.Copy(out, m)
 	return out
-}
-
-// exclusive lists the members that an object with a member does not have.
-func exclusive() map[string][]string {
-	return map[string][]string{
-		"steps": {
-			"tool", "playbook", "command", "shards", "limit", "tags", "skip_tags", "forks", "verbosity", "diff_mode",
-		},
-		"playbook": {"steps", "command", "tool"},
-		"command":  {"steps", "playbook"},
-	}
 }
 
 // equal compares values of JSON. Empty ones equal each other, also within objects and lists.

@@ -213,15 +213,8 @@ func (p *pass) one(ctx context.Context, o importer.Object) (importer.Planned, er
 
 func count(list []importer.Planned) importer.Counts {
 	var c importer.Counts
-	actions := map[importer.Action]*int{
-		importer.Create: &c.Create, importer.Update: &c.Update, importer.Skip: &c.Skip,
-	}
-	classes := map[importer.Class]*int{
-		importer.Same: &c.Same, importer.Adapted: &c.Adapted, importer.NeedsYou: &c.NeedsYou, importer.NoHome: &c.NoHome,
-	}
 	for _, o := range list {
-		*actions[o.Action]++
-		*classes[o.Class]++
+		c.Add(o)
 	}
 	return c
 }
