@@ -50,9 +50,23 @@ func (i *imports) Import(ctx context.Context, r importer.Request) (importer.Plan
 	if err != nil {
 		return importer.Plan{}, err
 	}
+	if n := written(draft.Objects); n > importer.MaxObjects {
+		return importer.Plan{}, &fault.Error{Kind: fault.TooLarge, Message: fmt.Sprintf(
+			"the export has %d objects, and at most %d are imported at a time", n, importer.MaxObjects)}
+	}
 	planner := i.planner
 	planner.Record = func(ctx context.Context, p importer.Plan) error { return i.record(ctx, r, p) }
 	return planner.Make(ctx, r.Format, plan.Order(draft.Objects), r.Apply)
+}
+
+// written returns how many objects are to be written.
+func written(list []importer.Object) (n int) {
+	for _, o := range list {
+		if o.Spec != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // target checks the inventory on which the jobs of an export run, by its id or its name, and sets its name. A name that

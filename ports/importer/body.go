@@ -1,9 +1,6 @@
 package importer
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Body is a plan in the form of the API, of the command line and of reports.
 type Body struct {
@@ -51,8 +48,8 @@ func BodyOf(p Plan) Body {
 	for i, o := range p.Objects {
 		b.Objects[i] = PlannedBody{
 			Kind: o.Kind, Name: o.Name, Action: o.Action, ID: o.ID, SourceRef: o.Ref,
-			Changes: slices.Concat([]string{}, o.Changes), Reason: o.Reason, Class: o.Class,
-			Mapping: slices.Concat([]string{}, o.Mapping),
+			Changes: append([]string{}, o.Changes...), Reason: o.Reason, Class: o.Class,
+			Mapping: append([]string{}, o.Mapping...),
 		}
 		if o.Kind == Schedule && o.Spec != nil && o.Class != NoHome {
 			b.Objects[i].NextFires = &FiresBody{utc(o.Object.Fires), utc(o.Fires)}

@@ -8,6 +8,10 @@ import (
 // MaxBody is the largest export that a server takes, in bytes.
 const MaxBody = 25 << 20
 
+// MaxObjects is how many objects an export may have that are written: they are written in one transaction, which no
+// other change of the server waits for longer than some seconds.
+const MaxObjects = 10_000
+
 // Export is the input of a Format.
 type Export struct {
 	// File is the name of the file that the body comes from, empty if it is not known. It names objects that have no
@@ -116,6 +120,6 @@ type Importer interface {
 	// created, and the secrets of a stored one stay. Importing an export again changes nothing.
 	//
 	// Errors: UnknownFormat, the faults of Format.Read, InventoryNotFound of package catalog, Invalid naming inventory
-	// for a format that takes none.
+	// for a format that takes none, TooLarge for more than MaxBody bytes or MaxObjects objects.
 	Import(ctx context.Context, r Request) (Plan, error)
 }

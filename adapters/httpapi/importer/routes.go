@@ -1,8 +1,8 @@
 package importer
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -80,10 +80,12 @@ func read(r *http.Request) (importer.Request, error) {
 		out.Apply = apply
 	}
 	out.Inventory, out.File = query.Get("inventory"), query.Get("file")
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
+	// A buffer of the declared length is not copied while it grows.
+	var body bytes.Buffer
+	body.Grow(int(min(max(r.ContentLength, 0), importer.MaxBody)) + bytes.MinRead)
+	if _, err := body.ReadFrom(r.Body); err != nil {
 		return out, fmt.Errorf("read an export: %w", err)
 	}
-	out.Body = body
+	out.Body = body.Bytes()
 	return out, nil
 }

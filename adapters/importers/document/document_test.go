@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/writ-automation/writ/adapters/importers/document"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/importer"
@@ -262,5 +264,28 @@ func check(t *testing.T, body []byte, read func([]byte) (any, error)) {
 	}
 	if _, err := json.Marshal(v); err != nil {
 		t.Fatalf("a value that is not plain: %v", err)
+	}
+}
+
+// TestPlainLines: a few plain lines, which are read without the parser, have the values that it gives them when a
+// comment keeps them from that.
+func TestPlainLines(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"a: b", "ansible_host: 192.0.2.1\n", "---\nport: 22\nuser: root\n", "a: 0", "a: 007", "a: 1.5", "a: 1.2.3", "a: yes",
+		"a: Off", "a: nULL", "a: y", "true: x", "no: 1", "a: 123456789012345678", "a: 1234567890123456789012", "a: e3",
+		"a: -1", "a: x y", "a: x#y", "a: x: y", "a:  x", "a: x ", "a: ", "a:", "a", "", "---\n", "a: b\n\n", "a: b\r\n",
+		"a: @x", "a: x@y", "a: 2026-01-01", "a: 0x1", "a: a.b/c", "a: .nan", "a: NaN", "a: inf", "a: b\n c: d", "a: b\nc",
+	} {
+		var got, want any
+		err := document.YAML([]byte(text), &got)
+		parsed := document.YAML([]byte(text+"\n# not plain\n"), &want)
+		if d := cmp.Diff(want, got); d != "" || (err == nil) != (parsed == nil) {
+			t.Errorf("%q: %v, %v: %s", text, err, parsed, d)
+		}
+	}
+	var v any
+	if err := document.YAML([]byte("a: b\na: c\n"), &v); !importer.Malformed.Is(err) {
+		t.Errorf("a key that occurs twice: %v %v", v, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -32,8 +33,10 @@ func YAML(body []byte, into any) error {
 	if nodes(body) > maxMemory/nodeSize {
 		return malformed(0, "the YAML has too many values; export it as JSON if the product can")
 	}
-	value, err := yamlValue(body)
-	if err != nil {
+	var value any
+	if lines, ok := plainLines(body); ok {
+		value = lines
+	} else if value, err = yamlValue(body); err != nil {
 		return err
 	}
 	if into, ok := into.(*any); ok {
@@ -75,6 +78,38 @@ func nodes(body []byte) int {
 		}
 	}
 	return n
+}
+
+// plainLine matches a line of a name and a plain text, an address or a number, which every version of YAML reads alike.
+var plainLine = lazyregexp.New(`^([A-Za-z_][A-Za-z0-9_]*): (?:([A-Za-z][A-Za-z0-9_./@-]*|[0-9]+(?:\.[0-9]+){3})|` +
+	`(0|[1-9][0-9]{0,17}))$`)
+
+// plainLines reads the variables of most hosts, which are a few lines each, and false for other texts: the parser takes
+// ten times as long for them as for the rest of an export.
+func plainLines(body []byte) (map[string]any, bool) {
+	const most = 1024 // bytes
+	if len(body) > most {
+		return nil, false
+	}
+	text := strings.TrimPrefix(string(body), "---\n")
+	out := make(map[string]any)
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		m := plainLine.FindStringSubmatch(line)
+		if m == nil {
+			return nil, false
+		}
+		switch strings.ToLower(m[2]) {
+		case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
+			return nil, false
+		}
+		if _, twice := out[m[1]]; twice {
+			return nil, false
+		}
+		if out[m[1]] = m[2]; m[2] == "" {
+			out[m[1]] = json.Number(m[3])
+		}
+	}
+	return out, true
 }
 
 // yamlValue returns the plain value of the only document.

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
 	"github.com/writ-automation/writ/ports/lazyregexp"
@@ -136,13 +134,9 @@ func (f *Fleet) Inventory(b *draft.Builder, name, ref, dropped string) error {
 	for _, name := range slices.Sorted(maps.Keys(f.hosts)) {
 		f.hosts[name] = f.checked(f.hosts[name])
 	}
-	content, err := f.content()
-	if err != nil {
-		return err
-	}
 	o := b.Add(importer.Object{
 		Kind: importer.Inventory, Name: b.Name(importer.Inventory, name), Ref: ref,
-		Spec: &importer.InventorySpec{Content: content, Format: "yaml"}, Warnings: f.warnings,
+		Spec: &importer.InventorySpec{Content: f.content(), Format: "yaml"}, Warnings: f.warnings,
 	})
 	draft.Map(o, "The inventory has %s of the fleet.", plural(len(f.hosts), "node"))
 	if len(f.groups) > 0 {
@@ -178,34 +172,4 @@ func listed(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 	}
 	return strings.Join(names, ", ")
-}
-
-// content returns the inventory in YAML. Equal fleets have equal contents.
-func (f *Fleet) content() (string, error) {
-	type group struct {
-		Hosts map[string]map[string]string `yaml:"hosts,omitempty"`
-	}
-	hosts := make(map[string]map[string]string, len(f.hosts))
-	children := make(map[string]group, len(f.groups))
-	for name, h := range f.hosts {
-		vars := maps.Clone(h.Vars)
-		if h.Address != "" {
-			vars["ansible_host"] = h.Address
-		}
-		if h.Windows {
-			vars["ansible_connection"] = "winrm"
-		}
-		hosts[name] = vars
-		for _, g := range h.Groups {
-			if children[g].Hosts == nil {
-				children[g] = group{make(map[string]map[string]string)}
-			}
-			children[g].Hosts[name] = nil
-		}
-	}
-	text, err := yaml.Marshal(map[string]any{"all": map[string]any{"hosts": hosts, "children": children}})
-	if err != nil {
-		return "", fmt.Errorf("write an inventory: %w", err)
-	}
-	return string(text), nil
 }

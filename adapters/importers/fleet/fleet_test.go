@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/adapters/importers/fleet"
 	"github.com/writ-automation/writ/ports/importer"
@@ -61,5 +64,55 @@ func TestInventory(t *testing.T) {
 	}
 	if n := len(o.Warnings); n != 5 { // the address, two values, a merged group, and what is dropped
 		t.Errorf("%d warnings: %+v", n, o.Warnings)
+	}
+}
+
+// TestContentIsText: whatever the words of hosts look like, a reader of YAML gets them as they are.
+func TestContentIsText(t *testing.T) {
+	t.Parallel()
+	words := []string{
+		"true", "No", "null", "~", "12", "1.5", "0x1f", "1e3", "1:30", "2026-01-01", "192.0.2.1", "1.2.3", "a: b", "a:",
+		"Debian 12", "x", "y", "NaN", "1_000", "0o7", "v1+b~2", "C:/Program Files/x", "a/b", "12.", "_", "infinity", "a  b",
+	}
+	var f fleet.Fleet
+	var b draft.Builder
+	want := make(map[string]any)
+	for i, w := range words {
+		f.Add(&b, fleet.Host{Name: w, Ref: "r", Vars: map[string]string{"value": w}, Groups: []string{"no", "g" + w}})
+		f.Add(&b, fleet.Host{Name: fmt.Sprintf("host%d", i), Ref: "r", Vars: map[string]string{"value": w}})
+		if w != "~" && w != "_" {
+			want[fmt.Sprintf("host%d", i)] = map[string]any{"value": w}
+		} else {
+			want[fmt.Sprintf("host%d", i)] = map[string]any{} // not a word
+		}
+	}
+	if err := f.Inventory(&b, "A fleet", "", ""); err != nil {
+		t.Fatal(err)
+	}
+	d, err := b.Draft()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := d.Objects[len(d.Objects)-1]
+	var got struct {
+		All struct {
+			Hosts    map[string]any
+			Children map[string]struct{ Hosts map[string]any }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(o.Spec.(*importer.InventorySpec).Content), &got); err != nil {
+		t.Fatal(err)
+	}
+	members := got.All.Children["no"].Hosts
+	for _, name := range []string{"true", "12", "1.5", "192.0.2.1", "2026-01-01", "y"} {
+		if _, ok := members[name]; !ok || got.All.Hosts[name] == nil {
+			t.Errorf("the host %q is missing among %v", name, members)
+		}
+	}
+	for name := range members {
+		delete(got.All.Hosts, name)
+	}
+	if diff := cmp.Diff(want, got.All.Hosts); diff != "" {
+		t.Error(diff)
 	}
 }

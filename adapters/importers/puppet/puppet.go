@@ -232,7 +232,23 @@ func (n *node) fact(name string, v any) {
 	if s, ok := v.(string); ok && len(s) > 1 && s[0] == '{' {
 		v = value(json.RawMessage(s))
 	}
-	n.facts[name] = v
+	n.facts[name] = trimmed(name, v)
+}
+
+// trimmed returns a structured fact with the members that are read, since the others are most of an answer.
+func trimmed(name string, v any) any {
+	m, ok := v.(map[string]any)
+	parts := map[string][]string{"networking": {"ip", "fqdn"}, "os": {"family", "name"}}[name]
+	if !ok || parts == nil {
+		return v
+	}
+	out := make(map[string]any, len(parts))
+	for _, part := range parts {
+		if v, ok := m[part]; ok {
+			out[part] = v
+		}
+	}
+	return out
 }
 
 // atPath takes a part of a structured fact.

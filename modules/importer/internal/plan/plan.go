@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/modules/importer/internal/objects"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -42,21 +43,28 @@ type pass struct {
 	ids   map[named]string // empty for an object that is not written
 	known refusals         // of earlier passes
 	found refusals         // of this one
+	taken map[named]bool   // names that earlier passes did not find and could not use
+	raced []named          // such names of this one: another import may have made the objects meanwhile
 }
 
 // Make writes the objects, which are in their order, and keeps them if apply is set. The plan says what was done, or
 // would be. An object that the server refuses is skipped with the reason, and so is each that needs it.
 func (p *Planner) Make(ctx context.Context, format string, list []importer.Object, apply bool) (importer.Plan, error) {
 	var known refusals
+	taken := make(map[named]bool)
 	for range maxPasses {
 		var plan importer.Plan
 		var again bool
+		var raced []named
 		err := p.Unit.Do(tx.Alone(ctx), func(ctx context.Context) error {
 			// A unit may run again, so that each run starts anew.
-			run := &pass{Planner: p, apply: apply, ids: make(map[named]string), known: known}
+			run := &pass{Planner: p, apply: apply, ids: make(map[named]string), known: known, taken: taken}
 			planned, err := run.all(ctx, list)
-			if again = run.found.any(); again {
-				known = known.and(run.found)
+			raced = run.raced
+			if again = len(raced) > 0 || run.found.any(); again {
+				if len(raced) == 0 { // otherwise objects may be refused for want of those
+					known = known.and(run.found)
+				}
 				return errDone
 			}
 			if err != nil {
@@ -69,6 +77,9 @@ func (p *Planner) Make(ctx context.Context, format string, list []importer.Objec
 			return p.Record(ctx, plan)
 		})
 		if again {
+			for _, key := range raced {
+				taken[key] = true
+			}
 			continue
 		}
 		if err != nil && !errors.Is(err, errDone) {
@@ -125,6 +136,11 @@ func (p *pass) all(ctx context.Context, list []importer.Object) ([]importer.Plan
 			continue
 		}
 		planned, err := p.one(ctx, o)
+		if object.NameTaken.Is(err) && !p.taken[key] {
+			p.raced = append(p.raced, key)
+			out[i], p.ids[key] = skipped(o, ""), ""
+			continue
+		}
 		if err != nil {
 			text, ok := refusal(err)
 			if !ok {

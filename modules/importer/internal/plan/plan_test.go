@@ -216,6 +216,27 @@ func TestDisabled(t *testing.T) {
 	}
 }
 
+// TestRaced: an object that another import made after this one had looked for it is found by the next pass.
+func TestRaced(t *testing.T) {
+	t.Parallel()
+	n := 0
+	s := &store{refuse: func(k importer.Kind, name string, _ objects.Members) error {
+		if n++; n == 1 {
+			return object.NameTaken.New("the %s name %q is taken", k, name)
+		}
+		return nil
+	}}
+	p, err := newPlanner(s).Make(t.Context(), "awx", plan.Order(export()), true)
+	if err != nil || p.Counts.Create != 4 || p.Counts.NoHome != 1 || s.units != 2 || len(s.entries) != 1 {
+		t.Errorf("%v, %v after %d units", err, actions(p), s.units)
+	}
+	s = &store{refuse: func(importer.Kind, string, objects.Members) error { return object.NameTaken.New("is taken") }}
+	p, err = newPlanner(s).Make(t.Context(), "awx", plan.Order(export()), true)
+	if err != nil || len(s.objects) != 0 || p.Counts.NoHome != 5 || p.Objects[0].Reason != "is taken" {
+		t.Errorf("a name that stays taken: %v %+v", err, p.Objects)
+	}
+}
+
 // TestFailures: a failure that is not an object's ends the import, and a server that refuses others each time too.
 func TestFailures(t *testing.T) {
 	t.Parallel()
