@@ -148,13 +148,13 @@ func refused(r *shell.Request, v view, u upload, p *httpapi.Problem) *shell.Page
 	if p.Status == http.StatusRequestEntityTooLarge && p.Reason == fault.TooLarge.String() {
 		p.Text = tooLarge(v.Format, u.File)
 	}
-	if len(p.Errors) == 0 && p.Status < http.StatusInternalServerError && p.Status != http.StatusForbidden {
-		at := fieldFile
-		switch p.Reason {
-		case "inventory_not_found":
-			at = fieldInventory
-		case importer.UnknownFormat.Name:
+	if p.Status < http.StatusInternalServerError && p.Status != http.StatusForbidden {
+		at := fieldFile // also what is at a line or an entry of it
+		switch {
+		case p.Reason == importer.UnknownFormat.Name:
 			at = fieldFormat
+		case p.Reason == "inventory_not_found", len(p.Errors) > 0 && p.Errors[0].Location == fieldInventory:
+			at = fieldInventory
 		}
 		p.Errors = []httpapi.FieldError{{Location: at, Message: p.Text}}
 	}

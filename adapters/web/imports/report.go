@@ -132,7 +132,7 @@ func reportOf(ctx context.Context, b importer.Body, file, entry string) *report 
 			r.Parts = append(r.Parts, p)
 		}
 	}
-	r.Lacks = secretsText(secrets)
+	r.Lacks = secretsText(secrets, b.Applied)
 	return r
 }
 

@@ -104,10 +104,19 @@ func barText(n importer.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
+// readText says what the export has and what becomes of it.
 func readText(r *report) string {
-	return r.File + " has " + shell.Plural(len(r.Objects), "object") + ": " + shell.Count(r.Counts.Create) +
-		" to create, " + shell.Count(r.Counts.Update) + " to update, " + shell.Count(r.Counts.Skip) +
-		" that stay as they are or have no place."
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{r.Counts.Create, " to create"}, {r.Counts.Update, " to update"}, {r.Counts.Skip - r.Counts.NoHome, " unchanged"},
+		{r.Counts.NoHome, " without a place here"}} {
+		if x.n > 0 {
+			parts = append(parts, shell.Count(x.n)+x.what)
+		}
+	}
+	return r.File + " has " + shell.Plural(len(r.Objects), "object") + ": " + strings.Join(parts, ", ") + "."
 }
 
 // saidText says what an import did, or that it has nothing to do.
@@ -127,14 +136,15 @@ func saidText(r *report, entry string) (text, more string) {
 	return "", ""
 }
 
-func secretsText(n int) string {
-	switch n {
-	case 0:
+func secretsText(n int, applied bool) string {
+	if n == 0 {
 		return ""
-	case 1:
-		return "1 credential has no secret yet: an export has none. Enter it after the import."
 	}
-	return shell.Count(n) + " credentials have no secret yet: an export has none. Enter them after the import."
+	text := shell.Plural(n, "credential") + " without a secret: an export has none. "
+	if applied {
+		return text + "Their rows lead to the form."
+	}
+	return text + "Enter it after the import."
 }
 
 func applyText(n int) string { return "Import " + shell.Plural(n, "object") }

@@ -59,4 +59,5 @@ export const mount = box => {
     e.preventDefault();
     send(form, e.submitter);
   });
+  box.dataset.ready = '';
 };
