@@ -71,7 +71,8 @@ func TestImportPage(t *testing.T) {
 		t.Errorf("the preview wrote %d templates", list.Total)
 	}
 	page = string(sendImport(r.Client, "export.yml", export, "format", "awx", "do", "apply").Body)
-	contains(t, page, fmt.Sprintf("Imported: %d created, 0 updated.", plan.Counts.Create), "of the trail", "Enter the secret")
+	contains(t, page, fmt.Sprintf("Imported: %d created, 0 updated.", plan.Counts.Create), "of the trail",
+		"Enter the secret")
 	links := regexp.MustCompile(`href="(/ui/[a-z/-]+/[a-z]+_[0-9A-Za-z]+[^"]*)"`).FindAllStringSubmatch(page, -1)
 	if len(links) < plan.Counts.Create {
 		t.Errorf("%d links to %d objects", len(links), plan.Counts.Create)

@@ -120,7 +120,8 @@ func TestFirstMinute(t *testing.T) {
 	v, viewer := signedInForms(t, s, "tomas", "operator"), signedInForms(t, s, "vera", "viewer")
 	viewer.get("/ui/welcome").want(t, 200, "Operators and administrators can do this.").
 		lacks(t, importPage, "Ping these hosts", `name="command"`)
-	v.get("/ui/welcome").want(t, 200, "Three things show what this install can do.", "uname -a; uptime").lacks(t, importPage)
+	v.get("/ui/welcome").want(t, 200, "Three things show what this install can do.", "uname -a; uptime").
+		lacks(t, importPage)
 	contains(t, settingsPage(t, s.Client, "/ui/welcome", http.StatusOK), `href="`+importPage+`"`)
 	v.post("/ui/do/submit-run", url.Values{"name": {"First run"}, "tool": {"bash"}, "command": {"uname -a; uptime"},
 		"_page": {"/ui/welcome"}, "_next": {"/ui/runs/{id}"}}).to(t, "/ui/runs/run_")

@@ -49,8 +49,8 @@ func TestReportEscapes(t *testing.T) {
 	now := time.Now()
 	for _, s := range []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, `javascript:alert(1)`} {
 		v := planOf(true, importer.PlannedBody{Kind: importer.Kind(s), Name: s, Class: importer.NoHome, SourceRef: s,
-			Action: importer.Skip, Reason: s, Mapping: []string{s}}, importer.PlannedBody{Kind: importer.Schedule, Name: s, ID: s,
-			Class: importer.Adapted, Action: importer.Update, Changes: []string{s},
+			Action: importer.Skip, Reason: s, Mapping: []string{s}}, importer.PlannedBody{Kind: importer.Schedule, Name: s,
+			ID: s, Class: importer.Adapted, Action: importer.Update, Changes: []string{s},
 			NextFires: &importer.FiresBody{Source: []time.Time{now}}})
 		v.Inventory = s
 		v.Report.Warnings = []importer.WarningBody{{Kind: importer.Schedule, Object: s, Field: s, Message: s}, {Message: s}}
@@ -121,6 +121,7 @@ func TestSecretsAreAskedFor(t *testing.T) {
 	t.Parallel()
 	o := importer.PlannedBody{Kind: importer.Credential, Name: "Key", Class: importer.NeedsYou, Action: importer.Create}
 	if html := rendered(t, planOf(false, o)); !strings.Contains(html, "1 credential without a secret") ||
+		!strings.Contains(html, lacksText) ||
 		strings.Contains(html, "Enter the secret") {
 		t.Error("the preview does not say that a secret is missing, or leads to a form of nothing")
 	}

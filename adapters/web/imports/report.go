@@ -27,8 +27,8 @@ const (
 type report struct {
 	importer.Body
 	File string
-	// Said is the first thing to read, nil for none. Read says what the file has.
-	Said *said
+	// Head is the first thing to read, nil for none. Read says what the file has.
+	Head *headline
 	Read string
 	// Lacks says which credentials lack their secrets.
 	Lacks string
@@ -38,7 +38,7 @@ type report struct {
 	Bar, Hold, Differs template.HTML
 }
 
-type said struct {
+type headline struct {
 	Hue, Text, More string
 	Glyph           template.HTML
 }
@@ -62,11 +62,13 @@ type part struct {
 type object struct {
 	importer.PlannedBody
 	Title, Sets, Act, Left string
-	Href                   string // the page of the stored object
-	Enter                  string // the form of a credential without its secrets
+	Href                   string        // the page of the stored object
+	Lacks                  template.HTML // marks a credential without its secret
+	Enter                  string        // the form of that credential
 	Warnings               []importer.WarningBody
 	Fires                  [][2]string
 	Moved                  template.HTML // how many of the fires differ
+	Open                   bool          // some do
 }
 
 //go:embed report.html
@@ -95,10 +97,10 @@ func reportOf(ctx context.Context, b importer.Body, file, entry string) *report 
 	r := &report{Body: b, File: file, Notes: b.Notes(), Hold: drawn(ctx, shell.Glyph("hold")),
 		Differs: mark(ctx, "chg", differText)}
 	r.Notes = r.Notes[:min(len(r.Notes), maxObjects)]
-	if text, more := saidText(r, entry); text != "" {
-		r.Said = &said{"idle", text, more, drawn(ctx, shell.Glyph("skip"))}
+	if text, more := headText(r, entry); text != "" {
+		r.Head = &headline{"idle", text, more, drawn(ctx, shell.Glyph("skip"))}
 		if b.Applied && r.changes() > 0 {
-			r.Said.Hue, r.Said.Glyph = "done", drawn(ctx, shell.Glyph("done"))
+			r.Head.Hue, r.Head.Glyph = "done", drawn(ctx, shell.Glyph("done"))
 		}
 	}
 	if !b.Applied {
@@ -148,6 +150,9 @@ func objectOf(ctx context.Context, x importer.PlannedBody, applied bool, warning
 	if x.Name == "" {
 		o.Title = x.SourceRef
 	}
+	if lacksSecret(&x) {
+		o.Lacks = mark(ctx, "hold", lacksText)
+	}
 	if lacksSecret(&x) && applied && x.ID != "" {
 		o.Enter = "/ui/objects/credentials/" + url.PathEscape(x.ID) + "/edit"
 	}
@@ -161,7 +166,8 @@ func objectOf(ctx context.Context, x importer.PlannedBody, applied bool, warning
 		}
 		o.Fires = append(o.Fires, row)
 	}
-	if moved > 0 {
+	o.Open, o.Moved = moved > 0, mark(ctx, "done", sameText)
+	if o.Open {
 		o.Moved = mark(ctx, "chg", movedText(moved))
 	}
 	return o

@@ -33,6 +33,8 @@ const (
 	noFile      = "Choose the file of the export. An empty one has nothing to import."
 	noTime      = "none"
 	differText  = "Differs"
+	sameText    = "The same"
+	lacksText   = "No secret yet"
 	againLabel  = "The same file again"
 	againHelp   = "The server keeps no copy of an export between the steps, so each step needs the file."
 
@@ -119,8 +121,8 @@ func readText(r *report) string {
 	return r.File + " has " + shell.Plural(len(r.Objects), "object") + ": " + strings.Join(parts, ", ") + "."
 }
 
-// saidText says what an import did, or that it has nothing to do.
-func saidText(r *report, entry string) (text, more string) {
+// headText says what an import did, or that it has nothing to do.
+func headText(r *report, entry string) (text, more string) {
 	switch {
 	case r.Applied && r.changes() > 0:
 		if entry != "" {
@@ -153,7 +155,7 @@ func applyHelp(r *report) string {
 	if r.Applied || r.changes() == 0 {
 		return ""
 	}
-	return "All of them are written in one transaction, or none."
+	return "All objects are written in one transaction, or none."
 }
 
 func movedText(n int) string {

@@ -63,8 +63,8 @@ func TestWalkImport(t *testing.T) {
 	w.to("To the import")
 	w.to("All")
 	w.key(kb.ArrowRight)
-	w.Wait("one class is shown", "document.querySelectorAll('.imp-part').length > [...document.querySelectorAll('.imp-part')]"+
-		".filter(e => e.checkVisibility()).length")
+	w.Wait("one class is shown",
+		"[...document.querySelectorAll('.imp-part')].filter(e => e.checkVisibility()).length === 1")
 	w.to("Import ")
 	w.Press("\r")
 	w.Wait("it is imported", "document.querySelector('.note.done')?.innerText.includes('Imported: ') && "+reported)

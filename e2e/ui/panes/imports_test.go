@@ -25,6 +25,16 @@ func exportOfAWX(t *testing.T) string {
 // shownObjects counts the objects that the page shows.
 const shownObjects = "[...document.querySelectorAll('.imp-list > li')].filter(e => e.checkVisibility()).length"
 
+// watchSending notes what the page says while the file is sent and read.
+const watchSending = `(() => {
+	new MutationObserver(() => {
+		const of = name => document.querySelector(name)?.checkVisibility();
+		window.shownSending ||= of('[data-sending] progress') && of('[data-step]');
+		window.shownReading ||= of('[data-next]');
+	}).observe(document.querySelector('#import'), {attributes: true, subtree: true});
+	return true;
+})()`
+
 // TestImportWizard imports an export of AWX. With script the file is chosen once, without it for each step.
 func TestImportWizard(t *testing.T) {
 	for _, script := range []bool{true, false} {
@@ -40,13 +50,20 @@ func TestImportWizard(t *testing.T) {
 			}
 			p.Shot(fmt.Sprintf("import-1-%v", script))
 			p.Choose("#f-file", exportOfAWX(t))
+			if script {
+				browser.Eval[bool](p, watchSending)
+			}
 			p.Click("#import .btn.first")
 			p.Wait("the report", "document.querySelector('#look-title')")
+			if script && !browser.Eval[bool](p, "window.shownSending && window.shownReading") {
+				t.Error("nothing said that the file was sent and read")
+			}
 			p.Shot(fmt.Sprintf("import-2-%v", script))
 			all := browser.Eval[int](p, shownObjects)
 			p.Click(".imp-filter label:has([value=no_home])")
 			few := browser.Eval[int](p, shownObjects)
-			if counted := p.Text(".imp-filter label:has([value=no_home]) .q"); few == 0 || few >= all || counted != fmt.Sprint(few) {
+			counted := p.Text(".imp-filter label:has([value=no_home]) .q")
+			if few == 0 || few >= all || counted != fmt.Sprint(few) {
 				t.Errorf("%d of %d objects are shown, and %s are counted", few, all, counted)
 			}
 			p.Click(".imp-filter label:has([value=all])")
@@ -80,7 +97,8 @@ func TestImportRefusedInPlace(t *testing.T) {
 	p.Open(importPage + "?format=chef")
 	p.Wait("the script is there", "document.querySelector('#import').dataset.ready !== undefined")
 	p.Click("#import .btn.first")
-	p.Wait("a file is missing", "document.querySelector('#f-file-error') && document.activeElement.matches('[role=alert]')")
+	p.Wait("a file is missing",
+		"document.querySelector('#f-file-error') && document.activeElement.matches('[role=alert]')")
 	broken := filepath.Join(t.TempDir(), "nodes.json")
 	if err := os.WriteFile(broken, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
