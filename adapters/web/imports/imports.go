@@ -1,11 +1,17 @@
 package imports
 
 import (
+	"context"
+	_ "embed"
 	"encoding/json"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/a-h/templ"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/adapters/web/shell"
@@ -34,6 +40,16 @@ const (
 // maxInventories is how many inventories the form offers. With more of them it takes a name.
 const maxInventories = "500"
 
+//go:embed page.html
+var pageText string
+
+// pageTemplate is the whole page. Most of it is one report, for which a template is smaller than a component.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"count": shell.Count[int], "words": func(k importer.Kind) string { return shell.Words(string(k)) },
+	}).Parse(pageText))
+})
+
 // New returns the section.
 func New() shell.Section {
 	return shell.Section{Name: "imports", Register: func(s *shell.Shell) {
@@ -48,64 +64,41 @@ func New() shell.Section {
 // view is the page.
 type view struct {
 	Format, Inventory string
-	// Choices are the inventories, none if there are too many of them.
-	Choices []shell.Choice
-	Report  *report
-}
-
-// button is a button of a form.
-type button struct {
-	Do, Text string
-	First    bool
-	// Native leaves the answer to the browser, which saves it as a file.
-	Native bool
-}
-
-// first are the buttons of the form with the choice of the export.
-func (v view) first() []button { return []button{{Text: "Preview", First: v.Report == nil}} }
-
-// last are the buttons of the form after the report.
-func (v view) last() []button {
-	if v.Report.Applied {
-		return []button{{Text: "Preview again"}}
-	}
-	list := []button{{Do: doHTML, Text: "Download the report", Native: true},
-		{Do: doJSON, Text: "Download as JSON", Native: true}}
-	if n := v.Report.changes(); n > 0 {
-		list = append([]button{{Do: doApply, Text: applyText(n), First: true}}, list...)
-	}
-	return list
-}
-
-// target is the field of the inventory on which jobs run.
-func (v view) target() shell.FieldSpec {
-	f := shell.FieldSpec{Name: fieldInventory, Label: targetText, Help: targetHelp, Value: v.Inventory, Kind: "select",
-		Choices: v.Choices}
-	if len(v.Choices) == 0 {
-		f.Kind, f.Help = "", targetHelp+targetName
-	}
-	return f
-}
-
-func fileField(again, label, help string) shell.FieldSpec {
-	return shell.FieldSpec{Name: fieldFile + again, Label: label, Kind: "file", Help: help, Required: true}
+	Products          []product
+	Max               int
+	// Report is nil before a file was read.
+	Report *report
+	// Refusal says why the form was refused. Target is the field of the inventory, Choose and Again those of the file.
+	Refusal, Target, Choose, Again template.HTML
 }
 
 func show(r *shell.Request, v view) *shell.Page {
+	target := shell.FieldSpec{Name: fieldInventory, Label: targetText, Help: targetHelp + targetName, Value: v.Inventory}
 	var list struct {
 		Inventories []struct{ ID, Name string }
 		Total       int
 	}
 	if r.Get("/v1/inventories?limit="+maxInventories, &list) == nil && list.Total == len(list.Inventories) {
-		v.Choices = []shell.Choice{{Label: noInventory}}
+		target.Kind, target.Help, target.Choices = "select", targetHelp, []shell.Choice{{Label: noInventory}}
 		for _, x := range list.Inventories {
-			v.Choices = append(v.Choices, shell.Choice{Value: x.ID, Label: x.Name})
+			target.Choices = append(target.Choices, shell.Choice{Value: x.ID, Label: x.Name})
 		}
 	}
-	if !slices.ContainsFunc(products(), func(p product) bool { return p.Format == v.Format }) {
-		v.Format = products()[0].Format
+	return &shell.Page{Title: title, Nav: shell.Settings, Body: body(r.Context(), v, target)}
+}
+
+// body is the content of the page.
+func body(ctx context.Context, v view, target shell.FieldSpec) templ.Component {
+	v.Products, v.Max = products(), importer.MaxBody
+	if !slices.ContainsFunc(v.Products, func(p product) bool { return p.Format == v.Format }) {
+		v.Format = v.Products[0].Format
 	}
-	return &shell.Page{Title: title, Nav: shell.Settings, Body: page(v)}
+	file := shell.FieldSpec{Name: fieldFile, Label: fileText, Kind: "file", Help: fileHelp, Required: true}
+	again := file
+	again.Name, again.Label, again.Help = fieldFile+":again", againLabel, againHelp
+	v.Refusal, v.Target = drawn(ctx, shell.Refusal(operation)), drawn(ctx, shell.Field(target))
+	v.Choose, v.Again = drawn(ctx, shell.Field(file)), drawn(ctx, shell.Field(again))
+	return templ.FromGoHTML(pageTemplate(), v)
 }
 
 // post previews or applies an import, or answers its report as a file.

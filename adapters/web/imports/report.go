@@ -2,11 +2,9 @@ package imports
 
 import (
 	"context"
-	_ "embed"
 	"html"
 	"html/template"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/a-h/templ"
@@ -23,13 +21,15 @@ const (
 	maxLines   = 20
 )
 
-// report is what an import does or did. It is written by a template, whose code is small.
+// report is what an import does or did.
 type report struct {
 	importer.Body
 	File string
 	// Head is the first thing to read, nil for none. Read says what the file has.
 	Head *headline
 	Read string
+	// Apply is the button that imports, empty for none.
+	Apply string
 	// Lacks says which credentials lack their secrets.
 	Lacks string
 	Parts []part
@@ -71,17 +71,6 @@ type object struct {
 	Open                   bool          // some do
 }
 
-//go:embed report.html
-var reportPage string
-
-var reportTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("report").Funcs(template.FuncMap{
-		"count": shell.Count[int], "words": func(k importer.Kind) string { return shell.Words(string(k)) },
-	}).Parse(reportPage))
-})
-
-func (r *report) page() templ.Component { return templ.FromGoHTML(reportTemplate(), r) }
-
 // drawn returns the markup of a component that cannot fail: it is written into memory.
 func drawn(ctx context.Context, c templ.Component) template.HTML {
 	markup, _ := templ.ToGoHTML(ctx, c)
@@ -104,7 +93,7 @@ func reportOf(ctx context.Context, b importer.Body, file, entry string) *report 
 		}
 	}
 	if !b.Applied {
-		r.Read = readText(r)
+		r.Read, r.Apply = readText(r), applyText(r.changes())
 	}
 	var shares []shell.Share
 	for _, class := range importer.Classes() {

@@ -25,6 +25,7 @@ func products() []product {
 // The texts of the page.
 const (
 	title       = "Import"
+	fileText    = "File"
 	fileHelp    = "At most 25 MiB. A larger one goes by the command line: writ import FORMAT FILE."
 	targetText  = "Inventory"
 	targetHelp  = "The hosts on which the jobs run, which such an export does not name."
@@ -149,13 +150,11 @@ func secretsText(n int, applied bool) string {
 	return text + "Enter it after the import."
 }
 
-func applyText(n int) string { return "Import " + shell.Plural(n, "object") }
-
-func applyHelp(r *report) string {
-	if r.Applied || r.changes() == 0 {
+func applyText(n int) string {
+	if n == 0 {
 		return ""
 	}
-	return "All objects are written in one transaction, or none."
+	return "Import " + shell.Plural(n, "object")
 }
 
 func movedText(n int) string {
