@@ -31,11 +31,12 @@ const bodyTime = 10 * time.Second
 const drain = 4 << 20
 
 // The members of an operation's metadata for the limit of its body, for the media types of a body that is not JSON, and
-// for the flag that the body contains program output.
+// for the flags that the body contains program output, and that its handler reads it.
 const (
 	bodyKey     = "body"
 	consumesKey = "consumes"
 	verbatimKey = "verbatim"
+	unreadKey   = "unread"
 )
 
 // gate is the middleware that reads a body within its limit, refuses a body that is not strict JSON (or not of the
@@ -53,8 +54,17 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	defer leave()
-	body, err := read(req, w, limit)
 	media, _ := ctx.Operation().Metadata[consumesKey].([]string)
+	if unread, _ := ctx.Operation().Metadata[unreadKey].(bool); unread {
+		if err := typed(req.Header.Get("Content-Type"), media...); err != nil {
+			r.refuse(ctx, err)
+			return
+		}
+		req.Body = &unreadBody{ReadCloser: req.Body, ctl: http.NewResponseController(w), limit: limit}
+		next(ctx)
+		return
+	}
+	body, err := read(req, w, limit)
 	verbatim, _ := ctx.Operation().Metadata[verbatimKey].(bool)
 	if verbatim && !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
@@ -113,6 +123,37 @@ func (m *bodyLimiter) enter(op *huma.Operation, req *http.Request, limit int64) 
 	}
 }
 
+// unreadBody is a body that its handler reads. It keeps the limits of read.
+type unreadBody struct {
+	io.ReadCloser
+	ctl         *http.ResponseController
+	done, limit int64
+	err         error
+}
+
+func (b *unreadBody) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	if b.done == 0 {
+		_ = b.ctl.SetReadDeadline(clock.Deadline(bodyTime * time.Duration(1+b.limit>>20)))
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.done += int64(n)
+	if err == nil && b.done <= b.limit {
+		return n, nil
+	}
+	if b.done > b.limit {
+		_, _ = io.CopyN(io.Discard, b.ReadCloser, max(drain, 3*b.limit)) // as read does; its sender is known
+		err = tooLarge(b.limit)
+	} else if !errors.Is(err, io.EOF) {
+		err = unreadable(err)
+	}
+	_ = b.ctl.SetReadDeadline(time.Time{})
+	b.err = err
+	return n, err
+}
+
 // read reads at most limit bytes.
 func read(req *http.Request, w http.ResponseWriter, limit int64) ([]byte, error) {
 	if enc := req.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
@@ -132,16 +173,22 @@ func read(req *http.Request, w http.ResponseWriter, limit int64) ([]byte, error)
 	}
 	// A deadline left behind would cancel the context of a handler that works longer than the body took.
 	_ = ctl.SetReadDeadline(time.Time{})
-	var late net.Error
 	switch {
 	case int64(len(body)) > limit:
 		return nil, tooLarge(limit)
-	case errors.As(err, &late) && late.Timeout():
-		return nil, plainProblem(http.StatusRequestTimeout, "request_timeout", "the request body did not arrive in time")
 	case err != nil:
-		return nil, badBody("", "could not be read")
+		return nil, unreadable(err)
 	}
 	return body, nil
+}
+
+// unreadable says why a body could not be read.
+func unreadable(err error) error {
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() {
+		return plainProblem(http.StatusRequestTimeout, "request_timeout", "the request body did not arrive in time")
+	}
+	return badBody("", "could not be read")
 }
 
 func tooLarge(limit int64) error {

@@ -3,15 +3,18 @@ package httpapi_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/identity"
 )
 
 // Keeps T57.
@@ -220,4 +223,56 @@ func FuzzStrict(f *testing.F) {
 			t.Fatalf("a NUL passed: %q", data)
 		}
 	})
+}
+
+// TestUnreadBody: a handler that reads the body itself gets it within the limit, and a fault beyond it.
+func TestUnreadBody(t *testing.T) {
+	t.Parallel()
+	const limit = 2 << 20
+	f := setup(t, func(p *httpapi.Params) {
+		p.Routes = append(p.Routes, httpapi.Routes{Name: "unread", Register: func(r *httpapi.Router) {
+			r.Raw(httpapi.Route{
+				Method: "POST", Path: "/unread", ID: "take-unread", Tag: "system", Summary: "s", Description: "d",
+				Access: httpapi.Public(), Status: 200, Example: "x", Harmless: true, Unread: true,
+				Consumes: "text/plain", MaxBody: limit, Errors: []int{404},
+			}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Has("no") {
+					httpapi.WriteError(w, r, identity.NotAllowed.New("no"))
+					return
+				}
+				n, err := io.Copy(io.Discard, r.Body)
+				if err != nil {
+					_, again := r.Body.Read(make([]byte, 1))
+					httpapi.WriteError(w, r, errors.Join(err, again))
+					return
+				}
+				httpapi.WriteJSON(w, r, 200, n)
+			}))
+		}})
+	})
+	send := func(query, media string, size int) (int, string) {
+		resp, err := http.Post(f.url+"/unread"+query, media, strings.NewReader(strings.Repeat("x", size)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(body)
+	}
+	for _, c := range []struct {
+		query, media string
+		size, status int
+		want         string
+	}{
+		{"", "text/plain", limit, 200, strconv.Itoa(limit)}, {"", "text/plain", 0, 200, "0"},
+		{"", "text/plain", limit + 1, 413, "too_large"}, {"", "text/plain", 3 * limit, 413, "too_large"},
+		{"", "application/json", 1, 415, "unsupported_media_type"}, {"?no", "text/plain", limit / 4, 403, "forbidden"},
+	} {
+		if status, body := send(c.query, c.media, c.size); status != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%+v: %d %s", c, status, body)
+		}
+	}
 }

@@ -73,6 +73,8 @@ type Route struct {
 	Errors []int
 	// MaxBody caps the request's body, 0 means DefaultBody.
 	MaxBody int64
+	// Unread leaves it to a Raw handler to read the body. Reading beyond MaxBody is a fault.
+	Unread bool
 	// Hidden keeps assets out of the API document.
 	Hidden bool
 }
@@ -284,7 +286,7 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 		Security: route.Access.security(),
 		Metadata: map[string]any{
 			accessKey: route.Access, bodyKey: route.MaxBody, mutatesKey: route.mutates(), consumesKey: route.media(),
-			actionKey: route.Action, secretKey: route.SecretPath, verbatimKey: route.Verbatim,
+			actionKey: route.Action, secretKey: route.SecretPath, verbatimKey: route.Verbatim, unreadKey: route.Unread,
 		},
 		Extensions: map[string]any{"x-access": route.Access.String(), "x-mutates": route.mutates()},
 		// The gate has read the body within its cap by the time huma reads it.

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/adapters/web/estate"
 	"github.com/writ-automation/writ/adapters/web/fleet"
 	"github.com/writ-automation/writ/adapters/web/help"
+	"github.com/writ-automation/writ/adapters/web/imports"
 	"github.com/writ-automation/writ/adapters/web/launch"
 	"github.com/writ-automation/writ/adapters/web/objects"
 	"github.com/writ-automation/writ/adapters/web/overview"
@@ -36,7 +37,7 @@ func sections() []shell.Section {
 		approvals.New(approvals.Params{}), launch.New(launch.Params{}), workflows.New(workflows.Params{}),
 		schedules.New(schedules.Params{}), projects.New(projects.Params{}), fleet.New(fleet.Params{}),
 		estate.New(estate.Params{}), trust.New(trust.Params{}), policies.New(policies.Params{}),
-		settings.New(settings.Params{}), objects.New(objects.Params{}),
+		settings.New(settings.Params{}), imports.New(), objects.New(objects.Params{}),
 		help.New(help.Params{Pages: help.Pages{FS: os.DirFS("../../docs")}}),
 	}
 }

@@ -6,10 +6,15 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/adapters/web/assets"
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/importer"
 )
 
-// maxForm bounds a posted form. Files that are uploaded go to the API.
-const maxForm = 4 << 20
+// maxForm bounds a posted form, and maxFields what a form with the file of an import has beside it. Other files that
+// are uploaded go to the API.
+const (
+	maxForm   = 4 << 20
+	maxFields = 64 << 10
+)
 
 // New returns the routes of the web interface.
 func New(p Params) (httpapi.Routes, error) {
@@ -34,6 +39,9 @@ func New(p Params) (httpapi.Routes, error) {
 		page.Method, page.ID, page.Summary = http.MethodPost, "post-ui", "The forms of the pages"
 		page.Harmless, page.MaxBody = true, maxForm
 		page.Consumes = "application/x-www-form-urlencoded, multipart/form-data"
+		r.Raw(page, s)
+		page.Path, page.ID, page.Summary = shell.ImportPath, "post-ui-import", "The form with the file of an import"
+		page.Consumes, page.MaxBody, page.Unread = "multipart/form-data", importer.MaxBody+maxFields, true
 		r.Raw(page, s)
 	}}, nil
 }

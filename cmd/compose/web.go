@@ -11,6 +11,7 @@ import (
 	webestate "github.com/writ-automation/writ/adapters/web/estate"
 	webfleet "github.com/writ-automation/writ/adapters/web/fleet"
 	webhelp "github.com/writ-automation/writ/adapters/web/help"
+	webimports "github.com/writ-automation/writ/adapters/web/imports"
 	weblaunch "github.com/writ-automation/writ/adapters/web/launch"
 	webobjects "github.com/writ-automation/writ/adapters/web/objects"
 	weboverview "github.com/writ-automation/writ/adapters/web/overview"
@@ -41,6 +42,7 @@ func pages(docs fs.FS) fx.Option {
 		webtrust.Module,
 		webpolicies.Module,
 		websettings.Module,
+		webimports.Module,
 		webobjects.Module,
 		webhelp.Module,
 	)

@@ -119,8 +119,10 @@ func TestFirstMinute(t *testing.T) {
 	s := harness.Start(t, harness.Options{Env: []string{harness.WithoutPrograms}})
 	v, viewer := signedInForms(t, s, "tomas", "operator"), signedInForms(t, s, "vera", "viewer")
 	viewer.get("/ui/welcome").want(t, 200, "Operators and administrators can do this.").
-		lacks(t, "Ping these hosts", `name="command"`)
-	v.get("/ui/welcome").want(t, 200, "Three things show what this install can do.", "uname -a; uptime")
+		lacks(t, importPage, "Ping these hosts", `name="command"`)
+	v.get("/ui/welcome").want(t, 200, "Three things show what this install can do.", "uname -a; uptime").
+		lacks(t, importPage)
+	contains(t, settingsPage(t, s.Client, "/ui/welcome", http.StatusOK), `href="`+importPage+`"`)
 	v.post("/ui/do/submit-run", url.Values{"name": {"First run"}, "tool": {"bash"}, "command": {"uname -a; uptime"},
 		"_page": {"/ui/welcome"}, "_next": {"/ui/runs/{id}"}}).to(t, "/ui/runs/run_")
 	v.get("/ui/welcome").want(t, 200, "1 of 3 are done.", "This install has runs.").lacks(t, "uname -a; uptime")

@@ -135,6 +135,8 @@ const (
 	pingButton    = "Ping these hosts"
 	bringTitle    = "Bring what you have"
 	bringText     = "Templates, inventories and schedules can be written in files, and stored at once."
+	importText    = "Exports of AWX, Semaphore, Rundeck, Jenkins, Puppet and Chef become what is here. You see it first."
+	importLink    = "Import an export"
 	bringTicked   = "This install has templates."
 	bringLink     = "The catalog as code"
 	bringCLI      = "On the command line:"

@@ -23,7 +23,6 @@ func withoutPage() map[string]string {
 	const compared = "It says whether a file differs from what is stored, for the command line that applies files. " +
 		"A form shows what is stored."
 	return map[string]string{
-		"import-export":            "Later: a request with the file, as the guide of imports shows.",
 		"check-token":              "A program asks it whether its token holds. The page of the account shows the session.",
 		"exchange-code":            "It ends a sign-in of the command line.",
 		"mint-live-ticket":         "It changes nothing. The pages have a cookie for the stream.",

@@ -21,7 +21,9 @@ func New(p Params) shell.Section {
 	}
 	return shell.Section{Name: "settings", Register: func(s *shell.Shell) {
 		for _, x := range shell.SectionTabs(shell.Settings) {
-			s.Get(x.Path, x.Need, lists[x.Name])
+			if lists[x.Name] != nil { // imports have a section of their own
+				s.Get(x.Path, x.Need, lists[x.Name])
+			}
 			if items[x.Name] != nil {
 				s.Get(x.Path+"/{id}", x.Need, items[x.Name])
 			}

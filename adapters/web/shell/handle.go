@@ -30,6 +30,11 @@ func (r *Request) Again(op string, p *httpapi.Problem) error {
 	return r.shell.again(&to, form, p, nil)
 }
 
+// Refuse makes the form of an operation on the page show why it was refused, and what was posted.
+func (r *Request) Refuse(op string, form url.Values, p *httpapi.Problem) {
+	frameOf(r.Context()).form = &FormState{Operation: op, Values: form, Problem: p}
+}
+
 // Keep makes the fields of the page show what was posted, without a refusal.
 func (r *Request) Keep(form url.Values) { frameOf(r.Context()).form = &FormState{Values: form} }
 

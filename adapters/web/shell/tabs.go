@@ -15,6 +15,9 @@ type Tab struct {
 // CredentialsPath is the page of credentials. Administrators find it below Settings, others below Launch.
 const CredentialsPath = "/ui/settings/credentials"
 
+// ImportPath is the page of imports, whose form carries a file.
+const ImportPath = "/ui/settings/import"
+
 // SectionTabs lists the pages of a section, none for a section that is one page.
 func SectionTabs(section string) []Tab {
 	need := func(kind, act string) identity.Need { return identity.Need{Kind: kind, Act: act} }
@@ -47,6 +50,7 @@ func SectionTabs(section string) []Tab {
 			{CredentialsPath, "Credentials", need("catalog", "write")},
 			{"/ui/settings/credential-types", "Types", need("credential_type", "read")},
 			{"/ui/settings/notifications", "Notifications", need("user", "read")},
+			{ImportPath, "Import", need("import", "write")},
 			{"/ui/settings/doctor", "Doctor", need("doctor", "read")},
 			{"/ui/settings/licence", "Licence", need("license", "read")},
 			{"/ui/settings/workers", "Workers", need("worker_token", "read")},

@@ -208,6 +208,18 @@ func (p *Page) Media(pairs ...string) {
 	call(p, "media", emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: list})
 }
 
+// Scriptless switches off the scripts of the pages that are opened next.
+func (p *Page) Scriptless() {
+	p.t.Helper()
+	call(p, "no script", emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+}
+
+// Choose chooses a file in a field.
+func (p *Page) Choose(selector, file string) {
+	p.t.Helper()
+	p.do("choose "+file, chromedp.SetUploadFiles(chromedp.CSS(selector), []string{file}, chromedp.NodeReady))
+}
+
 // call sends a command of the protocol.
 func call[P, R any](p *Page, what string, cmd cdp.Command[P, R], params P) R {
 	p.t.Helper()
