@@ -167,7 +167,7 @@ func outerRules() []Rule {
 				"std", "./ports/**", "./platform/background", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3",
 				"go.yaml.in/yaml/v3", "golang.org/x/crypto/ssh", "github.com/a-h/templ/**",
 			},
-			Deny: []string{"net/http/**", "database/sql/**", "os/exec"},
+			Deny: append([]string{"net/http/**", "database/sql/**", "os/exec"}, callers()...),
 			InTests: []string{
 				"./adapters/sqlstore/**", "./adapters/outbox/**", "./adapters/watermill/**", "golang.org/x/mod/sumdb/**",
 			},
@@ -178,7 +178,7 @@ func outerRules() []Rule {
 		},
 		{
 			Name: "adapter", From: []string{"./adapters/**"},
-			Allow:   []string{"std", "./ports/**", "./platform/**", "go.uber.org/fx"},
+			Allow: []string{"std", "./ports/**", "./platform/**", "go.uber.org/fx"}, Deny: callers(),
 			InTests: []string{"./adapters/**"},
 			May:     "`ports/**`, `platform/**`, the one library it adapts; `fx` in `module.go` only",
 			Never: "modules; other adapters, except `sqlstore` -> its own folders, `sqlstore/<ctx>` -> what is no context " +
@@ -194,12 +194,14 @@ func outerRules() []Rule {
 		},
 		{
 			Name: "composition", From: []string{"./cmd/compose/**"}, Allow: []string{"std", "third", "./**"},
-			May: "everything", Never: "-",
+			Deny: callers(),
+			May:  "everything", Never: "-",
 			Why: "one place chooses what is wired to what",
 		},
 		{
 			Name: "command line", From: []string{"./cmd/**"},
 			Allow: []string{"std", "third", "./ports/**", "./platform/**", "./cmd/**", "./docs", "./configs"},
+			Deny:  callers(),
 			May:   "`cmd/compose`, `ports/**`, `platform/**`, third party", Never: "modules, adapters",
 			Why: "only cmd/compose chooses adapters; a command takes what it composed",
 		},
@@ -225,6 +227,10 @@ func outerRules() []Rule {
 		},
 	}
 }
+
+// callers lists the packages that call methods by names that they compute. A program that reaches one of them keeps all
+// exported methods of its types (docs/adr/0091-methods-that-nobody-calls.md).
+func callers() []string { return []string{"text/template", "html/template", "net/rpc/**"} }
 
 func suiteLibraries() []string {
 	return []string{"github.com/google/go-cmp/**", "pgregory.net/rapid", "go.uber.org/goleak"}

@@ -1,17 +1,11 @@
 package imports
 
 import (
-	"context"
-	_ "embed"
 	"encoding/json"
-	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/a-h/templ"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/adapters/web/shell"
@@ -40,16 +34,6 @@ const (
 // maxInventories is how many inventories the form offers. With more of them it takes a name.
 const maxInventories = "500"
 
-//go:embed page.html
-var pageText string
-
-// pageTemplate is the whole page. Most of it is one report, for which a template is smaller than a component.
-var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"count": shell.Count[int], "words": func(k importer.Kind) string { return shell.Words(string(k)) },
-	}).Parse(pageText))
-})
-
 // New returns the section.
 func New() shell.Section {
 	return shell.Section{Name: "imports", Register: func(s *shell.Shell) {
@@ -64,41 +48,32 @@ func New() shell.Section {
 // view is the page.
 type view struct {
 	Format, Inventory string
-	Products          []product
-	Max               int
+	// Target is the field of the inventory.
+	Target shell.FieldSpec
 	// Report is nil before a file was read.
 	Report *report
-	// Refusal says why the form was refused. Target is the field of the inventory, Choose and Again those of the file.
-	Refusal, Target, Choose, Again template.HTML
+}
+
+func fileField(again, label, help string) shell.FieldSpec {
+	return shell.FieldSpec{Name: fieldFile + again, Label: label, Kind: "file", Help: help, Required: true}
 }
 
 func show(r *shell.Request, v view) *shell.Page {
-	target := shell.FieldSpec{Name: fieldInventory, Label: targetText, Help: targetHelp + targetName, Value: v.Inventory}
+	v.Target = shell.FieldSpec{Name: fieldInventory, Label: targetText, Help: targetHelp + targetName, Value: v.Inventory}
 	var list struct {
 		Inventories []struct{ ID, Name string }
 		Total       int
 	}
 	if r.Get("/v1/inventories?limit="+maxInventories, &list) == nil && list.Total == len(list.Inventories) {
-		target.Kind, target.Help, target.Choices = "select", targetHelp, []shell.Choice{{Label: noInventory}}
+		v.Target.Kind, v.Target.Help, v.Target.Choices = "select", targetHelp, []shell.Choice{{Label: noInventory}}
 		for _, x := range list.Inventories {
-			target.Choices = append(target.Choices, shell.Choice{Value: x.ID, Label: x.Name})
+			v.Target.Choices = append(v.Target.Choices, shell.Choice{Value: x.ID, Label: x.Name})
 		}
 	}
-	return &shell.Page{Title: title, Nav: shell.Settings, Body: body(r.Context(), v, target)}
-}
-
-// body is the content of the page.
-func body(ctx context.Context, v view, target shell.FieldSpec) templ.Component {
-	v.Products, v.Max = products(), importer.MaxBody
-	if !slices.ContainsFunc(v.Products, func(p product) bool { return p.Format == v.Format }) {
-		v.Format = v.Products[0].Format
+	if !slices.ContainsFunc(products(), func(p product) bool { return p.Format == v.Format }) {
+		v.Format = products()[0].Format
 	}
-	file := shell.FieldSpec{Name: fieldFile, Label: fileText, Kind: "file", Help: fileHelp, Required: true}
-	again := file
-	again.Name, again.Label, again.Help = fieldFile+":again", againLabel, againHelp
-	v.Refusal, v.Target = drawn(ctx, shell.Refusal(operation)), drawn(ctx, shell.Field(target))
-	v.Choose, v.Again = drawn(ctx, shell.Field(file)), drawn(ctx, shell.Field(again))
-	return templ.FromGoHTML(pageTemplate(), v)
+	return &shell.Page{Title: title, Nav: shell.Settings, Body: page(v)}
 }
 
 // post previews or applies an import, or answers its report as a file.

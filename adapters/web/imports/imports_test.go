@@ -24,7 +24,8 @@ func rendered(t *testing.T, v view) string {
 	if v.Report != nil {
 		v.Report = reportOf(ctx, v.Report.Body, "export.yml", "1")
 	}
-	if err := body(ctx, v, shell.FieldSpec{Name: fieldInventory, Value: v.Inventory}).Render(ctx, &b); err != nil {
+	v.Target = shell.FieldSpec{Name: fieldInventory, Value: v.Inventory}
+	if err := page(v).Render(ctx, &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

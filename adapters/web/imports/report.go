@@ -3,11 +3,8 @@ package imports
 import (
 	"context"
 	"html"
-	"html/template"
 	"net/url"
 	"time"
-
-	"github.com/a-h/templ"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/importer"
@@ -34,76 +31,58 @@ type report struct {
 	Lacks string
 	Parts []part
 	Notes []importer.WarningBody
-
-	Bar, Hold, Differs template.HTML
+	// Shares are the parts of the bar of the classes.
+	Shares []shell.Share
 }
 
-type headline struct {
-	Hue, Text, More string
-	Glyph           template.HTML
-}
+type headline struct{ Hue, Glyph, Text, More string }
 
 // changes counts the objects that the import writes.
 func (r *report) changes() int { return r.Counts.Create + r.Counts.Update }
 
-// Several reports whether there is a class to choose.
-func (r *report) Several() bool { return len(r.Parts) > 1 }
-
 // part are the objects of a class.
 type part struct {
-	Class       importer.Class
-	State       template.HTML
-	Means, Left string
-	Count       int
-	Objects     []object
+	Class   importer.Class
+	Left    string
+	Count   int
+	Objects []object
+}
+
+// State is the mark of the class.
+func (p *part) State() shell.State {
+	return shell.State{Glyph: glyphOf(p.Class), Word: p.Class.Title()}
 }
 
 // object is an object of the report.
 type object struct {
 	importer.PlannedBody
 	Title, Sets, Act, Left string
-	Href                   string        // the page of the stored object
-	Lacks                  template.HTML // marks a credential without its secret
-	Enter                  string        // the form of that credential
+	Href                   string // the page of the stored object
+	Enter                  string // the form of a credential without its secret
 	Warnings               []importer.WarningBody
 	Fires                  [][2]string
-	Moved                  template.HTML // how many of the fires differ
-	Open                   bool          // some do
-}
-
-// drawn returns the markup of a component that cannot fail: it is written into memory.
-func drawn(ctx context.Context, c templ.Component) template.HTML {
-	markup, _ := templ.ToGoHTML(ctx, c)
-	return markup
-}
-
-func mark(ctx context.Context, glyph, word string) template.HTML {
-	return drawn(ctx, shell.ShowState(shell.State{Glyph: glyph, Word: word}))
+	Moved                  int // how many of the fires differ
 }
 
 // reportOf makes the report of a plan. Entry is that of an applied import in the trail.
 func reportOf(ctx context.Context, b importer.Body, file, entry string) *report {
-	r := &report{Body: b, File: file, Notes: b.Notes(), Hold: drawn(ctx, shell.Glyph("hold")),
-		Differs: mark(ctx, "chg", differText)}
+	r := &report{Body: b, File: file, Notes: b.Notes()}
 	r.Notes = r.Notes[:min(len(r.Notes), maxObjects)]
 	if text, more := headText(r, entry); text != "" {
-		r.Head = &headline{"idle", text, more, drawn(ctx, shell.Glyph("skip"))}
+		r.Head = &headline{"idle", "skip", text, more}
 		if b.Applied && r.changes() > 0 {
-			r.Head.Hue, r.Head.Glyph = "done", drawn(ctx, shell.Glyph("done"))
+			r.Head.Hue, r.Head.Glyph = "done", "done"
 		}
 	}
 	if !b.Applied {
 		r.Read, r.Apply = readText(r), applyText(r.changes())
 	}
-	var shares []shell.Share
 	for _, class := range importer.Classes() {
-		shares = append(shares, shell.Share{Hue: shell.Hue(glyphOf(class)), Size: b.Counts.Of(class)})
+		r.Shares = append(r.Shares, shell.Share{Hue: shell.Hue(glyphOf(class)), Size: b.Counts.Of(class)})
 	}
-	r.Bar = drawn(ctx, shell.Bar(barText(b.Counts), shares...))
 	warnings, secrets := b.WarningsOf(), 0
 	for _, class := range []importer.Class{importer.NeedsYou, importer.NoHome, importer.Adapted, importer.Same} {
-		p := part{Class: class, State: mark(ctx, glyphOf(class), class.Title()), Means: means(class),
-			Count: b.Counts.Of(class)}
+		p := part{Class: class, Count: b.Counts.Of(class)}
 		for size, i := 0, 0; i < len(b.Objects); i++ {
 			x := &b.Objects[i]
 			if x.Class != class {
@@ -139,27 +118,27 @@ func objectOf(ctx context.Context, x importer.PlannedBody, applied bool, warning
 	if x.Name == "" {
 		o.Title = x.SourceRef
 	}
-	if lacksSecret(&x) {
-		o.Lacks = mark(ctx, "hold", lacksText)
-	}
 	if lacksSecret(&x) && applied && x.ID != "" {
 		o.Enter = "/ui/objects/credentials/" + url.PathEscape(x.ID) + "/edit"
 	}
 	o.Left = leftText(max(0, len(o.Warnings)-maxLines)+max(0, len(o.Mapping)-maxLines), "line")
 	o.Warnings, o.Mapping = o.Warnings[:min(len(o.Warnings), maxLines)], o.Mapping[:min(len(o.Mapping), maxLines)]
-	moved := 0
 	for _, pair := range x.NextFires.Pairs() {
 		row := [2]string{timeText(ctx, pair[0]), timeText(ctx, pair[1])}
 		if row[0] != row[1] {
-			moved++
+			o.Moved++
 		}
 		o.Fires = append(o.Fires, row)
 	}
-	o.Open, o.Moved = moved > 0, mark(ctx, "done", sameText)
-	if o.Open {
-		o.Moved = mark(ctx, "chg", movedText(moved))
-	}
 	return o
+}
+
+// movedState says how many times differ.
+func movedState(n int) shell.State {
+	if n == 0 {
+		return shell.State{Glyph: "done", Word: sameText}
+	}
+	return shell.State{Glyph: "chg", Word: movedText(n)}
 }
 
 func timeText(ctx context.Context, t *time.Time) string {
