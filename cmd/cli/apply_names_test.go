@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,5 +90,34 @@ func TestApplyUsage(t *testing.T) {
 	}
 	if w := s.changed(); w != nil {
 		t.Error("something was written")
+	}
+}
+
+// TestApplyMakesTemplatesOfStepsFirst has workflows before the templates that their steps launch.
+func TestApplyMakesTemplatesOfStepsFirst(t *testing.T) {
+	t.Parallel()
+	s := newCatalogServer(t)
+	dir := tree(t, map[string]string{"all.yml": `kind: Template
+name: outer
+spec:
+  steps: [{name: one, template: chain}]
+---
+kind: Template
+name: chain
+spec:
+  steps: [{name: one, template: z, answers: {n: 1}}, {name: two, template: z, depends_on: [one]}]
+---
+kind: Template
+name: z
+spec: {tool: bash, command: "true"}
+`})
+	s.mustWrit(t, "apply", dir)
+	want := []string{"POST templates z", "POST templates chain", "POST templates outer"}
+	if diff := cmp.Diff(want, s.changed()); diff != "" {
+		t.Error(diff)
+	}
+	raw, err := json.Marshal(s.bodies[1]["steps"])
+	if err != nil || !strings.Contains(string(raw), `"template_id":"tpl_`) {
+		t.Errorf("the steps are %s", raw)
 	}
 }

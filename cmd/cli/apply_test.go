@@ -374,31 +374,3 @@ func TestApplyJSON(t *testing.T) {
 		t.Errorf("%+v %v", v, err)
 	}
 }
-
-// TestApplyMakesTemplatesOfStepsFirst has workflows before the templates that their steps launch.
-func TestApplyMakesTemplatesOfStepsFirst(t *testing.T) {
-	t.Parallel()
-	s := newCatalogServer(t)
-	dir := tree(t, map[string]string{"all.yml": `kind: Template
-name: outer
-spec:
-  steps: [{name: one, template: chain}]
----
-kind: Template
-name: chain
-spec:
-  steps: [{name: one, template: z, answers: {n: 1}}, {name: two, template: z, depends_on: [one]}]
----
-kind: Template
-name: z
-spec: {tool: bash, command: "true"}
-`})
-	s.mustWrit(t, "apply", dir)
-	if diff := cmp.Diff([]string{"POST templates z", "POST templates chain", "POST templates outer"}, s.changed()); diff != "" {
-		t.Error(diff)
-	}
-	raw, err := json.Marshal(s.bodies[1]["steps"])
-	if err != nil || !strings.Contains(string(raw), `"template_id":"tpl_`) {
-		t.Errorf("the steps are %s", raw)
-	}
-}

@@ -43,7 +43,8 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 with --check: something would change.`,
 	fs := c.Flags()
 	fs.BoolVar(&f.apply, "apply", false, "write the plan")
 	fs.BoolVar(&f.check, "check", false, "exit with 3 if something would change")
-	fs.StringVar(&f.inventory, "inventory", "", "`name` or id of the inventory on which the jobs run; for rundeck and jenkins")
+	fs.StringVar(&f.inventory, "inventory", "",
+		"`name` or id of the inventory on which the jobs run; for rundeck and jenkins")
 	fs.StringVar(&f.report, "report", "", "write the plan to a `file`: .html or .json")
 	f.register(c)
 	c.MarkFlagsMutuallyExclusive("apply", "check")

@@ -200,8 +200,8 @@ func (l *localImport) keep(ctx context.Context) error {
 		own := slices.Collect(maps.Keys(d.Spec))
 		fill := func() {
 			for name, v := range l.held.spec(was) {
-				excluded := slices.ContainsFunc(own, func(set string) bool { return slices.Contains(importer.Excluded(set), name) })
-				if !slices.Contains(own, name) && !excluded {
+				excluded := func(set string) bool { return set == name || slices.Contains(importer.Excluded(set), name) }
+				if !slices.ContainsFunc(own, excluded) {
 					d.Spec[name] = v
 				}
 			}

@@ -134,8 +134,8 @@ func compareSchedule(
 	return s, nil
 }
 
-// sameFires compares the times after a moment. Those before it may be in one list only, for the lists begin at different
-// moments; then that list ends earlier, if it is not the schedule that ends.
+// sameFires compares the times after a moment. Those before it may be in one list only, for the lists begin at
+// different moments; then that list ends earlier, if it is not the schedule that ends.
 func sameFires(f importer.FiresBody, from time.Time) bool {
 	past := func(t time.Time) bool { return t.Before(from) }
 	old, here := slices.DeleteFunc(slices.Clone(f.Source), past), slices.DeleteFunc(slices.Clone(f.Writ), past)
@@ -151,7 +151,8 @@ var comparedStatus = map[string]string{
 
 func printCompared(s screen, list []comparedSchedule) {
 	for _, x := range list {
-		_, _ = fmt.Fprintf(s.w, "%s %s\n", s.paint(comparedStatus[x.State], fmt.Sprintf("%-13s", x.State)), oneLine(x.Name, 200))
+		state := s.paint(comparedStatus[x.State], fmt.Sprintf("%-13s", x.State))
+		_, _ = fmt.Fprintf(s.w, "%s %s\n", state, oneLine(x.Name, 200))
 		if x.Reason != "" {
 			_, _ = fmt.Fprintf(s.w, "    %s\n", oneLine(x.Reason, 400))
 		}

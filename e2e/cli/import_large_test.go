@@ -94,7 +94,8 @@ func TestImportLargeRefused(t *testing.T) {
 	file := written(t, "export.json", export(t, 2, 9<<20, 9<<20, 9<<20, 1))
 	code, out, errs := u.do("import", "awx", file, "--apply", "--json")
 	var plan importer.Body
-	if err := json.Unmarshal([]byte(out), &plan); err != nil || code != 1 || !strings.Contains(errs, "4 objects not written") {
+	if err := json.Unmarshal([]byte(out), &plan); err != nil || code != 1 ||
+		!strings.Contains(errs, "4 objects not written") {
 		t.Fatalf("exit %d, %v\n%.2000s%s", code, err, out, errs)
 	}
 	template := planned(t, plan, importer.Template, "job 0")

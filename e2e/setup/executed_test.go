@@ -55,7 +55,7 @@ func TestPagesAreExecuted(t *testing.T) {
 		"docs/guides/projects.md", "docs/guides/inventories.md", "docs/guides/templates.md", "docs/guides/schedules.md",
 		"docs/guides/triggers.md",
 		"docs/guides/approvals.md", "docs/guides/windows.md", "docs/guides/doctor.md", "docs/guides/drift.md",
-		"docs/guides/catalog-as-code.md", "docs/guides/credentials.md",
+		"docs/guides/catalog-as-code.md", "docs/guides/credentials.md", "docs/guides/import.md",
 		"docs/guides/notifications.md", "docs/guides/ansible.md",
 	} {
 		t.Run(path, func(t *testing.T) {
