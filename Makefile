@@ -37,11 +37,6 @@ SELDOM := $(WRIT)/adapters/anchor $(WRIT)/adapters/git $(WRIT)/adapters/httpapi 
 	$(WRIT)/modules/execution $(WRIT)/modules/identity $(WRIT)/modules/importer $(WRIT)/modules/notify $(WRIT)/modules/policy \
 	$(WRIT)/modules/scheduling $(WRIT)/modules/secrets $(WRIT)/modules/system $(WRIT)/platform/boundary $(WRIT)/platform/config \
 	$(WRIT)/platform/egress $(WRIT)/platform/telemetry $(WRIT)/ports/importer $(WRIT)/ports/proof/keys \
-	$(WRIT)/ports/proof/bundle $(WRIT)/ports/proof/checkpoint $(WRIT)/ports/proof/dsse $(WRIT)/ports/proof/receipt \
-	$(WRIT)/ports/proof/timestamp $(WRIT)/adapters/probes $(WRIT)/modules/audit/internal/report \
-	$(WRIT)/modules/runs/internal/binding $(WRIT)/modules/runs/internal/control $(WRIT)/modules/runs/internal/explain \
-	$(WRIT)/modules/runs/internal/guard $(WRIT)/modules/runs/internal/insight $(WRIT)/modules/runs/internal/lifecycle \
-	$(WRIT)/modules/runs/internal/parent $(WRIT)/modules/runs/internal/query $(WRIT)/platform/cgroup $(WRIT)/platform/program \
 	github.com/ThreeDotsLabs github.com/aws github.com/beevik github.com/cenkalti github.com/coreos github.com/crewjam \
 	github.com/digitorus github.com/go-jose github.com/godbus github.com/hashicorp github.com/itchyny github.com/knadh \
 	github.com/nats-io github.com/pkg github.com/pressly github.com/prometheus github.com/russellhaering github.com/spf13 \
