@@ -45,6 +45,7 @@ func subjects() []subject {
 		queued(sqlite()), queued(postgres()), executed(sqlite(), "none"), executed(postgres(), "none"),
 		executed(sqlite(), "auto"), executed(postgres(), "auto"), firstStart(), afterKill(), playbooks(), starts(), modules(),
 		remembered(sqlite(), false), remembered(postgres(), false), remembered(sqlite(), true), remembered(postgres(), true),
+		imports(),
 	}
 }
 

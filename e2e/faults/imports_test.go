@@ -231,8 +231,8 @@ func TestDatabaseDiskIsFullInAnImport(t *testing.T) {
 	body, before := anExport(eachOf, "full", strings.Repeat("x", 20_000)), counted(t, s)
 	full := ballast(t, disk, 256<<10)
 	a, err := tryImport(s, body, "?apply=true")
-	said := strings.Contains(string(a.Body), "disk") || strings.Contains(string(a.Body), "may have been made or not")
-	if err != nil || a.Status != http.StatusServiceUnavailable || !said {
+	explained := strings.Contains(string(a.Body), "disk") || strings.Contains(string(a.Body), "may have been made or not")
+	if err != nil || a.Status != http.StatusServiceUnavailable || !explained {
 		t.Errorf("on a full disk: %v %d %.500s", err, a.Status, a.Body)
 	}
 	if after := counted(t, s); after != before {

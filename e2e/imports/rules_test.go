@@ -60,8 +60,8 @@ func tables(s *harness.Server) map[string]string {
 	return sums
 }
 
-// said returns the objects of a plan by their kinds and names, as their actions, classes and reasons.
-func said(p importer.Body) map[string]string {
+// outcomes returns the objects of a plan by their kinds and names, as their actions, classes and reasons.
+func outcomes(p importer.Body) map[string]string {
 	out := make(map[string]string)
 	for _, o := range p.Objects {
 		out[string(o.Kind)+" "+o.Name] = strings.TrimSpace(fmt.Sprintf("%s %s %s", o.Action, o.Class, o.Reason))
@@ -99,7 +99,7 @@ func TestImportRules(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
 		plan := importing(t, s.Client, "awx", deploying("main"), "apply", "true")
-		got := said(plan)
+		got := outcomes(plan)
 		for name, want := range map[string]string{
 			"project Site": "create", "project Site (2)": "create", "credential Root": "create needs_you",
 			"inventory Web": "create", "template Deploy": "create", "schedule Nightly": "create needs_you",
@@ -120,7 +120,7 @@ func TestImportRules(t *testing.T) {
 			t.Errorf("nothing says why the schedule is disabled: %+v", plan.Warnings)
 		}
 		again := importing(t, s.Client, "awx", deploying("main"), "apply", "true")
-		for name, text := range said(again) {
+		for name, text := range outcomes(again) {
 			if !strings.HasPrefix(text, "skip") {
 				t.Errorf("again, %s: %s", name, text)
 			}

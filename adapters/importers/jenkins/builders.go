@@ -61,10 +61,9 @@ func (w *work) scriptOptions(e *document.Element) {
 var (
 	shebang = lazyregexp.New(`^#!\s*(\S+)(?:[ \t]+([^\r\n]*))?\r?\n?`)
 	flags   = lazyregexp.New(`^-[aefnuvxC]+$`)
-	builtin = lazyregexp.New(`\b(?:BUILD_(?:NUMBER|ID|URL|TAG|DISPLAY_NAME|CAUSE)|JOB_(?:NAME|BASE_NAME|URL)|` +
+	builtin = lazyregexp.New(`^(?:BUILD_(?:NUMBER|ID|URL|TAG|DISPLAY_NAME|CAUSE)|JOB_(?:NAME|BASE_NAME|URL)|` +
 		`JENKINS_(?:URL|HOME)|NODE_(?:NAME|LABELS)|EXECUTOR_NUMBER|GIT_(?:COMMIT|BRANCH|LOCAL_BRANCH|URL|` +
-		`PREVIOUS_COMMIT)|SVN_(?:REVISION|URL)|BRANCH_NAME|CHANGE_(?:ID|URL|TITLE|AUTHOR|TARGET)|WORKSPACE_TMP)\b`)
-	workspace = lazyregexp.New(`\bWORKSPACE\b`)
+		`PREVIOUS_COMMIT)|SVN_(?:REVISION|URL)|BRANCH_NAME|CHANGE_(?:ID|URL|TITLE|AUTHOR|TARGET)|WORKSPACE_TMP)$`)
 )
 
 // shellStep adds a step for a script of a shell, or of the interpreter that its first line names. Jenkins executes a
@@ -131,8 +130,12 @@ func (w *work) script(name, tool, command string) {
 	}
 	var other []string
 	seen := map[string]bool{}
-	for _, v := range builtin.Get().FindAllString(command, -1) {
-		if !seen[v] && w.vars[v] == "" {
+	// A search of the expression in the whole script takes ten times as long.
+	for v := range strings.FieldsFuncSeq(command, func(r rune) bool { return !inWord(r) }) {
+		if v != "WORKSPACE" && (!strings.Contains(v, "_") || !builtin.MatchString(v)) {
+			continue
+		}
+		if !seen[v] && w.vars[v] == "" && v != "WORKSPACE" {
 			other = append(other, v)
 		}
 		seen[v] = true
@@ -141,7 +144,7 @@ func (w *work) script(name, tool, command string) {
 		need(w.o, "command", "The script %s uses variables that only Jenkins sets: %s.", name, strings.Join(other, ", "))
 	}
 	exports := w.exports
-	if tool == "bash" && workspace.MatchString(command) {
+	if tool == "bash" && seen["WORKSPACE"] {
 		exports = append([]export{{name: "WORKSPACE", answer: "PWD"}}, exports...)
 	}
 	before, ok := environment(tool, command, exports)
@@ -155,6 +158,11 @@ func (w *work) script(name, tool, command string) {
 	if before != "" && len(w.exports) > 0 {
 		draft.Map(w.o, "The script %s begins with lines that set the variables that Jenkins sets.", name)
 	}
+}
+
+// inWord reports whether a character belongs to the name of a variable.
+func inWord(r rune) bool {
+	return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
 }
 
 // environment returns lines that set variables before a script of a tool. It returns false if the script has to begin
