@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,6 +25,7 @@ type importFlags struct {
 	readFlags
 	inventory, report string
 	apply, check      bool
+	parts             bool
 }
 
 func importCommand(w environment) *cobra.Command {
@@ -34,14 +36,15 @@ func importCommand(w environment) *cobra.Command {
 		Long: `Show what each object of an export becomes, what differs and what has no place, or write it with --apply.
 FORMAT is awx, semaphore, puppet, chef, rundeck, jenkins or cron. FILE - is the standard input.
 
-The server plans and writes an import in one transaction. Crontabs, and exports over 25 MiB, are planned on this machine
-and applied object by object, as by 'writ apply': an import that stops is completed by doing it again. No secret is
-imported. Importing an export again changes nothing.
+The server plans and writes an import in one transaction. Crontabs, and exports over 25 MiB or 10,000 objects, are planned
+on this machine and applied object by object, as by 'writ apply': an import that stops is completed by doing it again. No
+secret is imported. Importing an export again changes nothing.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 with --check: something would change.`,
 	}
 	fs := c.Flags()
 	fs.BoolVar(&f.apply, "apply", false, "write the plan")
+	fs.BoolVar(&f.parts, "parts", false, "plan on this machine and write object by object, as for larger exports")
 	fs.BoolVar(&f.check, "check", false, "exit with 3 if something would change")
 	fs.StringVar(&f.inventory, "inventory", "",
 		"`name` or id of the inventory on which the jobs run; for rundeck and jenkins")
@@ -65,10 +68,17 @@ func (f *importFlags) run(ctx context.Context, c *client, format string, files [
 	defer stop()
 	var plan importer.Body
 	var refused error
-	if format == crontabs || len(exports[0].Body) > importer.MaxBody {
-		plan, refused, err = f.local(ctx, c, format, exports, out)
-	} else {
+	local := f.parts || format == crontabs || len(exports[0].Body) > importer.MaxBody
+	if !local {
 		plan, err = f.remote(ctx, c, format, exports[0])
+		var api *apiError
+		if errors.As(err, &api) && api.Status == http.StatusServiceUnavailable {
+			return fmt.Errorf("%w\nIf the export is too large for one transaction, --parts writes it object by object", err)
+		}
+		local = api != nil && api.Status == http.StatusRequestEntityTooLarge // too many objects
+	}
+	if local {
+		plan, refused, err = f.local(ctx, c, format, exports, out)
 	}
 	if err != nil {
 		return err

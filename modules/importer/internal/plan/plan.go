@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/writ-automation/writ/modules/importer/internal/objects"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/importer"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
@@ -45,6 +47,7 @@ type pass struct {
 	found refusals         // of this one
 	taken map[named]bool   // names that earlier passes did not find and could not use
 	raced []named          // such names of this one: another import may have made the objects meanwhile
+	made  map[string]named // by the id of a created object
 }
 
 // Make writes the objects, which are in their order, and keeps them if apply is set. The plan says what was done, or
@@ -58,7 +61,8 @@ func (p *Planner) Make(ctx context.Context, format string, list []importer.Objec
 		var raced []named
 		err := p.Unit.Do(tx.Alone(ctx), func(ctx context.Context) error {
 			// A unit may run again, so that each run starts anew.
-			run := &pass{Planner: p, apply: apply, ids: make(map[named]string), known: known, taken: taken}
+			run := &pass{Planner: p, apply: apply, ids: make(map[named]string), known: known, taken: taken,
+				made: make(map[string]named)}
 			planned, err := run.all(ctx, list)
 			raced = run.raced
 			if again = len(raced) > 0 || run.found.any(); again {
@@ -146,16 +150,32 @@ func (p *pass) all(ctx context.Context, list []importer.Object) ([]importer.Plan
 			if !ok {
 				return out, fmt.Errorf("import %s %q: %w", o.Kind, o.Name, err)
 			}
+			text = p.readable(text)
 			p.found.add(o, disabled, text)
 			out[i], p.ids[key] = skipped(o, text), ""
 			continue
 		}
 		out[i], p.ids[key] = planned, planned.ID
+		p.made[planned.ID] = key
 		if planned.Action == importer.Create && !p.apply {
 			out[i].ID = "" // the object does not exist after a preview
 		}
 	}
 	return out, nil
+}
+
+// word matches what may be an id.
+var word = lazyregexp.New(`[a-z]+_[0-9a-z]+`)
+
+// readable names the objects of this import in the text of a refusal, which may be gone when it is read, and which
+// nobody knows by their ids.
+func (p *pass) readable(text string) string {
+	return word.Get().ReplaceAllStringFunc(text, func(id string) string {
+		if key, ok := p.made[id]; ok {
+			return strconv.Quote(key.name)
+		}
+		return id
+	})
 }
 
 // asDisabled returns a schedule that is not enabled, and why.

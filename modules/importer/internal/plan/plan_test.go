@@ -195,19 +195,21 @@ func TestDisabled(t *testing.T) {
 	t.Parallel()
 	s := &store{refuse: func(k importer.Kind, _ string, m objects.Members) error {
 		if k == importer.Schedule && m["enabled"] == true {
-			return fault.Code{Name: "credential_without_secret", Kind: fault.Conflict}.New("the credential has no secret yet")
+			return fault.Code{Name: "credential_without_secret", Kind: fault.Conflict}.New("the template %v has no secret yet",
+				m["template_id"])
 		}
 		return nil
 	}}
 	p := newPlanner(s)
-	for _, want := range []string{"create nightly", "skip nightly"} {
+	for i, want := range []string{"create nightly", "skip nightly"} {
 		got, err := p.Make(t.Context(), "awx", plan.Order(export()), true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		o := got.Objects[3]
 		if actions(got)[3] != want || o.Class != importer.NeedsYou || len(o.Warnings) != 1 ||
-			!strings.Contains(o.Warnings[0].Message, "no secret yet") {
+			!strings.Contains(o.Warnings[0].Message, "has no secret yet") ||
+			i == 0 && !strings.Contains(o.Warnings[0].Message, `the template "release"`) {
 			t.Errorf("the schedule is %+v, want %s", o, want)
 		}
 	}
