@@ -108,3 +108,22 @@ func TestImportLargeRefused(t *testing.T) {
 		t.Errorf("there are %d templates", n)
 	}
 }
+
+// TestImportParts: on demand a small export is written object by object, to the same result as by the server. One with
+// more objects than the server takes is planned so without being asked.
+func TestImportParts(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{})
+	u := userOf(t, s)
+	file := written(t, "export.json", export(t, 2, 1, 1))
+	if plan := u.imports("awx", file, "--parts", "--apply"); !plan.Applied || plan.Counts.Create != 5 {
+		t.Errorf("in parts: %+v", plan.Counts)
+	}
+	unchanged(t, u.imports("awx", file, "--apply"))
+	unchanged(t, u.imports("awx", file, "--parts", "--apply"))
+	many := written(t, "many.json", export(t, 2, make([]int, importer.MaxObjects+1)...))
+	plan := u.imports("awx", many)
+	if plan.Applied || plan.Counts.Create != importer.MaxObjects-1 || plan.Counts.Update != 2 || plan.Counts.Skip != 3 {
+		t.Errorf("many objects: %+v", plan.Counts)
+	}
+}

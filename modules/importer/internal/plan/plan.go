@@ -164,13 +164,13 @@ func (p *pass) all(ctx context.Context, list []importer.Object) ([]importer.Plan
 	return out, nil
 }
 
-// word matches what may be an id.
-var word = lazyregexp.New(`[a-z]+_[0-9a-z]+`)
+// idLike matches what may be an id.
+var idLike = lazyregexp.New(`[a-z]+_[0-9a-z]+`)
 
 // readable names the objects of this import in the text of a refusal, which may be gone when it is read, and which
 // nobody knows by their ids.
 func (p *pass) readable(text string) string {
-	return word.Get().ReplaceAllStringFunc(text, func(id string) string {
+	return idLike.Get().ReplaceAllStringFunc(text, func(id string) string {
 		if key, ok := p.made[id]; ok {
 			return strconv.Quote(key.name)
 		}

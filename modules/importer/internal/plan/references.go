@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/importer"
 	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // reference is a member that names an object, or a list of objects, of a kind. Its id has the name of the API.
@@ -61,15 +62,25 @@ func (p *pass) members(ctx context.Context, o importer.Object) (objects.Members,
 		delete(m, "inventory_path")
 		m["inventory"] = path
 	}
+	usual(m)
 	steps, _ := m["steps"].([]any)
 	for _, s := range steps {
 		if one, ok := s.(map[string]any); ok {
+			usual(one)
 			if err := p.refer(ctx, step, one); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return m, nil
+}
+
+// usual leaves out the tool that templates and steps without one have, as the manifests of the command line do: both
+// write the same.
+func usual(m objects.Members) {
+	if m["tool"] == runs.Ansible {
+		delete(m, "tool")
+	}
 }
 
 // refer replaces the names in m by ids.
