@@ -1,6 +1,7 @@
 package gotemplate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"text/template/parse"
@@ -51,6 +52,9 @@ func (s *state) command(dot any, c *parse.CommandNode, piped bool, last any) (an
 
 func (s *state) call(name string, values []any) (any, error) {
 	f := s.functions[name]
+	if f.do == nil { // and, or
+		return nil, fmt.Errorf("%s: no arguments", name)
+	}
 	if len(values) < f.least || f.most >= 0 && len(values) > f.most {
 		return nil, fmt.Errorf("wrong number of arguments for %s: %d", name, len(values))
 	}
@@ -64,7 +68,7 @@ func (s *state) call(name string, values []any) (any, error) {
 // logical evaluates its arguments until one decides.
 func (s *state) logical(dot any, decides bool, args []parse.Node, piped bool, last any) (v any, err error) {
 	if len(args) == 0 && !piped {
-		return nil, fmt.Errorf("and, or: no arguments")
+		return nil, errors.New("and, or: no arguments")
 	}
 	for _, a := range args {
 		if v, err = s.value(dot, a); err != nil || truth(v) == decides {

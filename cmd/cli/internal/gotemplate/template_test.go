@@ -107,7 +107,8 @@ func TestRefused(t *testing.T) {
 		"{{slice .runs 2 1}}": "invalid slice", "{{slice (index .runs 0)}}": "no order", "{{slice .count}}": "length",
 		"{{lt .text 1}}": "can't be compared", "{{.text 1}}": "not a function", "{{1 | .text}}": "not a function",
 		"{{len}}": "wrong number", "{{not 1 2}}": "wrong number", "{{printf 1}}": "not a text",
-		"{{join \",\" .text}}": "not a list", "{{and}}": "no arguments", "{{template \"x\"}}": "not defined",
+		"{{join \",\" .text}}": "not a list", "{{and}}": "no arguments", "{{not and}}": "no arguments",
+		"{{1 | print or}}": "no arguments", "{{template \"x\"}}": "not defined",
 		"{{define \"x\"}}{{template \"x\"}}{{end}}{{template \"x\"}}": "nested more than",
 	} {
 		if got, err := execute(t, in); err == nil || !strings.Contains(err.Error(), want) {
