@@ -80,7 +80,7 @@ func BenchmarkAuthorize(b *testing.B) {
 		return identity.Need{Kind: identity.KindOf(name), Act: act, Object: name}
 	}
 	ask("role", a, one, identity.Need{Kind: "run", Act: "submit"}, true)
-	ask("role denied", a, one, identity.Need{Kind: "run", Act: "approve"}, false)
+	ask("role denied", a, one, identity.Need{Kind: "import", Act: "write"}, false)
 	ask("admin", a, as(userID(7), identity.Admin, 0), needs("manage", numbered(7)), true)
 	ask("open", a, one, needs("use", "prj_without_grants"), true)
 	ask("grant", a, one, needs("use", numbered(1007)), true)
