@@ -64,7 +64,7 @@ var (
 	noText = lazyregexp.New(`(?i)^(y|yes|n|no|on|off|true|false|null)$`)
 )
 
-// scalar returns a plain word as YAML, in quotes if it would be read as something else than a text.
+// scalar returns a text as YAML, in quotes if it would be read as something else.
 func scalar(s string) string {
 	if plainAddress.MatchString(s) || plainText.MatchString(s) && !noText.MatchString(s) {
 		return s

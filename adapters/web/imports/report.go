@@ -22,9 +22,9 @@ const (
 type report struct {
 	importer.Body
 	File string
-	// Head is the first thing to read, nil for none. Read says what the file has.
-	Head *headline
-	Read string
+	// Head is what an import did, or that it has nothing to do; nil for none. Summary says what the file has.
+	Head    *headline
+	Summary string
 	// Apply is the button that imports, empty for none.
 	Apply string
 	// Lacks says which credentials lack their secrets.
@@ -75,7 +75,7 @@ func reportOf(ctx context.Context, b importer.Body, file, entry string) *report 
 		}
 	}
 	if !b.Applied {
-		r.Read, r.Apply = readText(r), applyText(r.changes())
+		r.Summary, r.Apply = summaryText(r), applyText(r.changes())
 	}
 	for _, class := range importer.Classes() {
 		r.Shares = append(r.Shares, shell.Share{Hue: shell.Hue(glyphOf(class)), Size: b.Counts.Of(class)})

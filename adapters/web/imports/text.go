@@ -107,8 +107,8 @@ func barText(n importer.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// readText says what the export has and what becomes of it.
-func readText(r *report) string {
+// summaryText says what the export has and what becomes of it.
+func summaryText(r *report) string {
 	var parts []string
 	for _, x := range []struct {
 		n    int

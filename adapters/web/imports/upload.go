@@ -47,7 +47,7 @@ func read(r *shell.Request) (upload, error) {
 		var from io.Reader = part
 		if name != fieldFile {
 			from = io.LimitReader(part, maxValue)
-		} else if r.ContentLength > 0 {
+		} else if part.FileName() != "" && u.Export == nil && r.ContentLength > 0 { // a buffer of that size is made once
 			b.Grow(int(min(r.ContentLength, importer.MaxBody)) + bytes.MinRead)
 		}
 		if _, err := b.ReadFrom(from); err != nil {

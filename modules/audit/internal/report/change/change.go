@@ -64,8 +64,8 @@ type view struct {
 	JSON    []byte
 }
 
-// Ended says what became of the change.
-func (v view) Ended() string {
+// ended says what became of the change.
+func (v view) ended() string {
 	switch v.Outcome {
 	case estate.ChangeFailed:
 		return "failed"
@@ -78,24 +78,24 @@ func (v view) Ended() string {
 	}
 }
 
-// Bad reports whether a run of the change failed, which no later one repaired.
-func (v view) Bad() bool { return v.Outcome == estate.ChangeFailed }
+// failed reports whether a run of the change failed, which no later one repaired.
+func (v view) failed() bool { return v.Outcome == estate.ChangeFailed }
 
-// Unnamed is how many touched hosts are not named.
-func (v view) Unnamed() int { return v.Hosts - len(v.Touched) }
+// unnamed is how many touched hosts are not named.
+func (v view) unnamed() int { return v.Hosts - len(v.Touched) }
 
-// Signed reports whether the report has a receipt.
-func (v view) Signed() bool {
+// proven reports whether the report has a receipt.
+func (v view) proven() bool {
 	return slices.ContainsFunc(v.Proofs, func(d *evidence.Document) bool { return len(d.Receipt) > 0 })
 }
 
-// Problems reports whether the trail and a record differ, or a receipt is missing.
-func (v view) Problems() bool {
+// suspect reports whether the trail and a record differ, or a receipt is missing.
+func (v view) suspect() bool {
 	return slices.ContainsFunc(v.Proofs, func(d *evidence.Document) bool { return len(d.Problems) > 0 })
 }
 
 func (v view) summary() string {
-	return fmt.Sprintf("The change %s: %s from %s to %s, on %s.", v.Ended(), count(v.Runs, "run", "runs"),
+	return fmt.Sprintf("The change %s: %s from %s to %s, on %s.", v.ended(), count(v.Runs, "run", "runs"),
 		paper.When(v.FirstAt), paper.When(v.LastAt), count(v.Hosts, "host", "hosts"))
 }
 
@@ -131,7 +131,7 @@ func list(of []string) []string {
 
 // signed says what of the report can be verified.
 func (v view) signed() string {
-	if v.Signed() {
+	if v.proven() {
 		return evidence.Signed("receipts")
 	}
 	return evidence.Signed("")

@@ -52,7 +52,7 @@ func document(v view) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if v.Bad() {
+		if v.failed() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " class=\"bad\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -107,7 +107,7 @@ func document(v view) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if v.Problems() {
+		if v.suspect() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div class=\"box\"><p class=\"bad\">Read this first</p><ul>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -190,7 +190,7 @@ func document(v view) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if n := v.Unnamed(); n > 0 {
+		if n := v.unnamed(); n > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -321,7 +321,7 @@ func document(v view) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if v.Signed() {
+		if v.proven() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<p>The last element of this file has the signed receipts as JSON, one for each run. Run <code>writ audit verify FILE --key</code> on this file, unchanged, with the verifier key of the install, which has to come from another source than this file. A verified receipt proves that the entries of its run are in the audit trail of the install.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
