@@ -192,10 +192,15 @@ func nextFires(ctx context.Context, c *client, cron, timezone string) ([]time.Ti
 // keep completes documents of stored objects by the members that the draft leaves empty, unless those that it sets
 // exclude them.
 func (l *localImport) keep(ctx context.Context) error {
-	for _, d := range l.docs {
+	for i, d := range l.docs {
 		was := l.held.objects[d.Key]
 		if was == nil {
 			continue
+		}
+		if is, wanted := l.held.spec(was)["enabled"], d.Spec["enabled"]; d.Kind == manifest.Schedule && is != wanted {
+			d.Spec["enabled"] = is
+			o := &l.draft.Objects[i]
+			o.Warnings = append(o.Warnings, importer.KeptEnabled(o.Name, is == true))
 		}
 		own := slices.Collect(maps.Keys(d.Spec))
 		fill := func() {

@@ -21,6 +21,7 @@ func rawSQL() map[string]string {
 		"adapters/sqlstore/audit/range.go":             prepared,
 		"adapters/sqlstore/audit/read.go":              "hot: a million rows are scanned to targets that are made once",
 		"adapters/sqlstore/audit/tampertest/tamper.go": "it does what the store refuses",
+		"adapters/sqlstore/catalog/usage.go":           prepared,
 		"adapters/sqlstore/estate/fleet_rings.go": "hot: a rank scans the rings of all hosts, a part of each, to targets " +
 			"that are made once",
 		"adapters/sqlstore/estate/facts.go":         prepared,

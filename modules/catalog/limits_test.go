@@ -37,6 +37,10 @@ func (l *limits) SetLimit(ctx context.Context, key runs.SlotKey, n int) error {
 	return l.fails
 }
 
+func (l *limits) AddLimit(ctx context.Context, key runs.SlotKey, n int) error {
+	return l.SetLimit(ctx, key, n)
+}
+
 func (l *limits) Limits(context.Context, ...runs.SlotKey) (map[runs.SlotKey]int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -58,6 +58,10 @@ func (k *kept) SetLimit(ctx context.Context, key runs.SlotKey, n int) error {
 	return k.fails
 }
 
+func (k *kept) AddLimit(ctx context.Context, key runs.SlotKey, n int) error {
+	return k.SetLimit(ctx, key, n)
+}
+
 func (k *kept) Limits(context.Context, ...runs.SlotKey) (map[runs.SlotKey]int, error) {
 	return k.limits, nil
 }

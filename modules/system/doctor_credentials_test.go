@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ type fakeCredentials struct {
 func (s *fakeCredentials) ListCredentials(
 	_ context.Context, sc access.Scope, f secrets.Filter, w page.Window,
 ) ([]secrets.Credential, int, error) {
-	if s.listing != nil || f != (secrets.Filter{}) {
+	if s.listing != nil || !reflect.DeepEqual(f, secrets.Filter{}) {
 		return nil, 0, s.listing
 	}
 	return slice(sc, w, s.list)

@@ -39,6 +39,7 @@ func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 		return u.join(ctx, fn)
 	}
 	alone, watch := tx.IsAlone(ctx), clock.Start()
+	limit := tx.Limit(ctx, d.cfg.UnitTimeout)
 	for n := 1; ; n++ {
 		attempt, hooks := tx.WithHooks(ctx)
 		out := d.runner.attempt(attempt, fn, hooks, alone)
@@ -46,7 +47,7 @@ func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 			hooks.Run()
 			return nil
 		}
-		if !out.again || n == maxAttempts || watch.Elapsed() > d.cfg.UnitTimeout {
+		if !out.again || n == maxAttempts || watch.Elapsed() > limit {
 			return d.verdict(ctx, out)
 		}
 		d.stats.retries.Add(1)

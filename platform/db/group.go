@@ -89,7 +89,7 @@ func (g *group) save() error {
 
 // takeBack waits for the function of the unit, which its caller runs, and closes the unit.
 func (g *group) takeBack(j *job) (err error, stalled bool) {
-	limit := time.NewTimer(g.w.owner.cfg.UnitTimeout + stallGrace)
+	limit := time.NewTimer(j.limit + stallGrace)
 	defer limit.Stop()
 	select {
 	case err = <-j.finished:

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx"
 	"github.com/writ-automation/writ/ports/waittest"
 )
 
@@ -245,6 +246,39 @@ func TestUnitThatTakesTooLongIsAborted(t *testing.T) {
 			wantKind(t, err, fault.Unavailable)
 			mustInsert(t, d, note{ID: "next"})
 			if diff := cmp.Diff([]string{"next"}, ids(t, d)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestUnitWithMoreTime: a unit that asks for more time than the others has it, and no more than that.
+func TestUnitWithMoreTime(t *testing.T) {
+	t.Parallel()
+	for _, engine := range dbtest.Engines() {
+		t.Run(string(engine), func(t *testing.T) {
+			t.Parallel()
+			const usual = 50 * time.Millisecond
+			d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, engine, migrations(t)), UnitTimeout: usual})
+			var given time.Duration
+			unit := func(ctx context.Context) error {
+				at, _ := ctx.Deadline()
+				given = time.Until(at)
+				return insert(ctx, d, note{ID: "long"})
+			}
+			if err := d.Do(tx.Within(tx.Alone(t.Context()), time.Hour), unit); err != nil || given < time.Minute {
+				t.Errorf("%v after %v", err, given)
+			}
+			err := d.Do(tx.Within(tx.Alone(t.Context()), 2*usual), func(ctx context.Context) error {
+				<-ctx.Done()
+				return insert(ctx, d, note{ID: "late"})
+			})
+			wantKind(t, err, fault.Unavailable)
+			less := tx.Within(tx.Alone(t.Context()), time.Nanosecond)
+			if tx.Limit(less, usual) != usual {
+				t.Error("a unit has less time than the others")
+			}
+			if diff := cmp.Diff([]string{"long"}, ids(t, d)); diff != "" {
 				t.Error(diff)
 			}
 		})

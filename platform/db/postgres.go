@@ -104,7 +104,7 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 	if err := ctx.Err(); err != nil {
 		return outcome{err: err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.owner.cfg.UnitTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tx.Limit(ctx, r.owner.cfg.UnitTimeout))
 	defer cancel()
 	// The end of the caller's context ends the wait for a connection and fails the unit's statements, but the runner
 	// waits for a COMMIT that has begun, since database/sql would otherwise report a rollback that may not have

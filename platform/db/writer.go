@@ -46,7 +46,8 @@ type job struct {
 	unit       *unit
 	hooks      *tx.Hooks
 	alone      bool
-	optimistic bool        // it has no savepoint
+	optimistic bool // it has no savepoint
+	limit      time.Duration
 	taken      atomic.Bool // by the writer, which runs it, or by its caller, which left
 
 	start    chan struct{} // closed when the transaction is the unit's
@@ -87,7 +88,8 @@ func (w *writer) attempt(ctx context.Context, fn func(context.Context) error, ho
 		return outcome{err: err}
 	}
 	j := &job{
-		unit: &unit{owner: w.owner}, hooks: hooks, alone: alone, optimistic: tx.IsOptimistic(ctx),
+		limit: tx.Limit(ctx, w.owner.cfg.UnitTimeout),
+		unit:  &unit{owner: w.owner}, hooks: hooks, alone: alone, optimistic: tx.IsOptimistic(ctx),
 		start: make(chan struct{}), finished: make(chan error, 1), result: make(chan outcome, 1),
 	}
 	select {
@@ -111,13 +113,13 @@ func (w *writer) attempt(ctx context.Context, fn func(context.Context) error, ho
 			return out
 		}
 	}
-	j.call(ctx, fn, w.owner.cfg.UnitTimeout)
+	j.call(ctx, fn)
 	return <-j.result
 }
 
 // call runs the function and reports to the writer even if the function panics; the panic continues in the caller.
-func (j *job) call(ctx context.Context, fn func(context.Context) error, limit time.Duration) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+func (j *job) call(ctx context.Context, fn func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.limit)
 	err := errAborted
 	defer func() {
 		cancel()

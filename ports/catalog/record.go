@@ -2,6 +2,7 @@ package catalog
 
 // Filter narrows a list; empty members match everything.
 type Filter struct {
-	Name string // exact match
-	Org  string
+	Name  string   // exact match
+	Names []string // one of them; empty for any
+	Org   string
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/writ-automation/writ/ports/runs"
@@ -74,6 +75,14 @@ type Warning struct {
 	Object  string // the name of the object, empty for the export as a whole
 	Field   string // the member of the export, or of the object
 	Message string
+}
+
+// KeptEnabled is the warning of a stored schedule that an import leaves as it is: enabled or not, other than in the
+// export. Who moves from one product to the other schedule by schedule has made it so, and the schedule must neither
+// fire twice nor nowhere.
+func KeptEnabled(name string, enabled bool) Warning {
+	state := map[bool]string{true: "enabled", false: "disabled"}
+	return Warning{name, "enabled", fmt.Sprintf("It stays %s here, and is %s there.", state[enabled], state[!enabled])}
 }
 
 // Spec says what an object becomes. Pointers to the specifications of this package are the only ones.

@@ -35,6 +35,9 @@ type Limits interface {
 	// SetLimit must be called in the unit that stores the object of the key. Runs that are executed keep their slots.
 	// Those that wait are bound by the new limit, and start at once where it allows that.
 	SetLimit(ctx context.Context, key SlotKey, limit int) error
+	// AddLimit is SetLimit for an object that the unit creates. It makes no submission wait, since there is no run of
+	// the object.
+	AddLimit(ctx context.Context, key SlotKey, limit int) error
 	// Limits returns the limits of keys, without those that have none.
 	Limits(ctx context.Context, keys ...SlotKey) (map[SlotKey]int, error)
 }
@@ -54,15 +57,22 @@ const (
 // TemplateBusy refuses a launch that is to be skipped while its template is busy.
 var TemplateBusy = fault.Code{Name: "template_busy", Kind: fault.Conflict}
 
-// SlotStore stores the limits of keys and the slots of runs. Store.Insert gives a pending run without a parent its
-// keys, Store.Move one that is approved, and Queue.Claim takes the slots.
-type SlotStore interface {
+// LimitStore stores the limits of keys.
+type LimitStore interface {
 	// PutLimit stores the limit of a template, an inventory or a queue; any other key is an Invalid fault. 0 deletes it.
 	// Runs that wait or execute get the key if it had no limit: the latter have slots at once. It returns the queues in
 	// which runs became claimable.
 	PutLimit(ctx context.Context, key SlotKey, limit int) (opened []string, err error)
+	// AddLimit is PutLimit for an object that the unit creates, and locks nothing.
+	AddLimit(ctx context.Context, key SlotKey, limit int) error
 	// Limits returns the limits of keys, without those that have none.
 	Limits(ctx context.Context, keys ...SlotKey) (map[SlotKey]int, error)
+}
+
+// SlotStore stores the limits of keys and the slots of runs. Store.Insert gives a pending run without a parent its
+// keys, Store.Move one that is approved, and Queue.Claim takes the slots.
+type SlotStore interface {
+	LimitStore
 	// Release deletes the slots of ended runs and lets the next ones in. left are keys that another unit is about to
 	// change: Wake must be called for them after the commit.
 	Release(ctx context.Context, ended []int64) (opened []string, left []SlotKey, err error)

@@ -20,7 +20,8 @@ type Record struct {
 
 // Filter narrows a list. Empty fields do not filter.
 type Filter struct {
-	Name       string // exactly
+	Name       string   // exactly
+	Names      []string // one of them; empty for any
 	Org        string
 	TemplateID string
 }
@@ -113,6 +114,8 @@ type SlotStore interface {
 	// Due returns enabled schedules whose next slot has come, the oldest first, and the store's time. If none is due,
 	// next is the time of the first one, zero for none.
 	Due(ctx context.Context, limit int) (due []Schedule, now, next time.Time, err error)
+	// Now returns the store's time, which decides what is due.
+	Now(ctx context.Context) (time.Time, error)
 	// Advance moves the schedule's next slot from was to next (zero: it fires no more). If slot is not zero, it also
 	// creates that slot, leased for leaseTime. ok is false if the schedule's next slot has changed or the slot exists.
 	Advance(ctx context.Context, id string, was, next, slot time.Time, leaseTime time.Duration) (ok bool, err error)

@@ -111,7 +111,8 @@ type Credentials interface {
 
 // Filter restricts a list. Empty members match everything.
 type Filter struct {
-	Name   string // exactly
+	Name   string   // exactly
+	Names  []string // one of them; empty for any
 	Org    string
 	Kind   Kind
 	TypeID string

@@ -5,6 +5,7 @@ package tx
 
 import (
 	"context"
+	"time"
 
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -27,6 +28,20 @@ func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, 
 
 // IsAlone reports whether Alone made the context.
 func IsAlone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
+
+type limitKey struct{}
+
+// Within returns a context whose units, which must be Alone, may take as long as d if that is
+// more than the usual limit.
+func Within(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, limitKey{}, d)
+}
+
+// Limit returns how long a unit of ctx may take whose usual limit is d.
+func Limit(ctx context.Context, d time.Duration) time.Duration {
+	more, _ := ctx.Value(limitKey{}).(time.Duration)
+	return max(d, more)
+}
 
 type optimisticKey struct{}
 

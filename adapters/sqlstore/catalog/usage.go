@@ -2,8 +2,8 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -31,19 +31,17 @@ func (s *Store) Name(ctx context.Context, owner string, targets []string) error 
 			return catalog.ObjectNotFound.New("no object %q", t).With("id", t)
 		}
 	}
-	if _, err := db.Modify(ctx, q.NewDelete().Model((*objects.Reference)(nil)).Where("owner = ?", owner)); err != nil {
-		return fmt.Errorf("delete the references of an object: %w", err)
-	}
+	changes := []db.Statement{{Query: "DELETE FROM object_refs WHERE owner = ?", Args: []any{owner}}}
 	for part := range slices.Chunk(once, targetsPerStatement) {
-		rows := make([]objects.Reference, len(part))
-		for i, t := range part {
-			rows[i] = objects.Reference{Owner: owner, Target: t}
+		insert := db.Statement{Query: "INSERT INTO object_refs (owner, target) VALUES (?, ?)" +
+			strings.Repeat(", (?, ?)", len(part)-1) + " ON CONFLICT DO NOTHING"}
+		for _, t := range part {
+			insert.Args = append(insert.Args, owner, t)
 		}
-		if _, err := db.Modify(ctx, q.NewInsert().Model(&rows).On("CONFLICT DO NOTHING")); err != nil {
-			return fmt.Errorf("store the references of an object: %w", err)
-		}
+		changes = append(changes, insert)
 	}
-	return nil
+	_, err = s.dialect.Together(ctx, q, changes...)
+	return db.Wrap(err, "store the references of an object")
 }
 
 // lock locks objects against deletion until the unit ends and returns those that exist. It locks in the order of the

@@ -124,6 +124,9 @@ func (k Kind[T, R]) List(
 		if f.Name != "" {
 			s.Where("o.name = ?", f.Name)
 		}
+		if len(f.Names) > 0 {
+			s.Where("o.name IN (?)", bun.In(f.Names))
+		}
 		if f.Org != "" {
 			s.Where("o.org_id = ?", f.Org)
 		}

@@ -30,13 +30,35 @@ func (s *Store) Limits(ctx context.Context, keys ...runs.SlotKey) (map[runs.Slot
 }
 
 func (s *Store) PutLimit(ctx context.Context, key runs.SlotKey, limit int) ([]string, error) {
-	object, ok := objectOf(key)
-	if !ok || limit < 0 || limit > runs.MaxConcurrent {
-		return nil, fault.BadField("max_concurrent", "must be from 0 to %d", runs.MaxConcurrent)
+	object, err := limited(key, limit)
+	if err != nil {
+		return nil, err
 	}
 	q := s.d.InUnit(ctx)
 	opened, err := s.putLimit(ctx, q, string(key), object, limit)
 	return opened, db.Wrap(err, "store the limit of %s", string(key))
+}
+
+func (s *Store) AddLimit(ctx context.Context, key runs.SlotKey, limit int) error {
+	if _, err := limited(key, limit); err != nil || limit == 0 {
+		return err
+	}
+	return db.Wrap(insertLimit(ctx, s.d.InUnit(ctx), string(key), limit), "store the limit of %s", string(key))
+}
+
+// limited returns the object of a key.
+func limited(key runs.SlotKey, limit int) (object string, err error) {
+	object, ok := objectOf(key)
+	if !ok || limit < 0 || limit > runs.MaxConcurrent {
+		err = fault.BadField("max_concurrent", "must be from 0 to %d", runs.MaxConcurrent)
+	}
+	return object, err
+}
+
+func insertLimit(ctx context.Context, q bun.IDB, key string, limit int) error {
+	_, err := db.Exec(ctx, q, "INSERT INTO slot_limits (key, n) VALUES (?, ?) "+
+		"ON CONFLICT (key) DO UPDATE SET n = excluded.n", key, limit)
+	return err
 }
 
 // putLimit locks the key, as claims do, and then the limits, which every new run reads.
@@ -54,9 +76,7 @@ func (s *Store) putLimit(ctx context.Context, q bun.IDB, key, object string, lim
 	if limit == 0 {
 		return s.dropLimit(ctx, q, key)
 	}
-	_, err = db.Exec(ctx, q, "INSERT INTO slot_limits (key, n) VALUES (?, ?) "+
-		"ON CONFLICT (key) DO UPDATE SET n = excluded.n", key, limit)
-	switch {
+	switch err = insertLimit(ctx, q, key, limit); {
 	case err != nil:
 		return nil, err
 	case had == 0:

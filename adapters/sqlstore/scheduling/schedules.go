@@ -119,7 +119,8 @@ func (s *Store) ListSchedules(
 		text, args = "NOT EXISTS (?)", []any{q.NewSelect().Model((*scheduleObject)(nil)).ColumnExpr("1").
 			Where("so.schedule_id = o.id").Where("NOT "+readable, of...)}
 	}
-	return schedules.List(ctx, q, visibleBy(scope, f, text, args), catalog.Filter{Name: f.Name, Org: f.Org}, w)
+	return schedules.List(ctx, q, visibleBy(scope, f, text, args),
+		catalog.Filter{Name: f.Name, Names: f.Names, Org: f.Org}, w)
 }
 
 // Errors: Invalid naming org_id for a missing organization.

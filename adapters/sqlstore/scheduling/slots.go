@@ -26,8 +26,9 @@ func (s *Store) Due(ctx context.Context, limit int) (due []scheduling.Schedule, 
 		return nil, time.Time{}, time.Time{}, db.Wrap(err, "look for schedules that are due")
 	}
 	// The time is read first and then compared as a value, so that the query uses an index.
-	var at, later db.Time
-	if err := q.NewSelect().ColumnExpr("? AS now", s.dialect.WallNow()).Scan(ctx, &at); err != nil {
+	var later db.Time
+	at, err := s.now(ctx, q)
+	if err != nil {
 		return fail(err)
 	}
 	var rows []schedule
@@ -45,6 +46,15 @@ func (s *Store) Due(ctx context.Context, limit int) (due []scheduling.Schedule, 
 		return fail(err)
 	}
 	return nil, at.Time, later.Time, nil
+}
+
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	at, err := s.now(ctx, s.d.Read(ctx))
+	return at.Time, db.Wrap(err, "read the time of the store")
+}
+
+func (s *Store) now(ctx context.Context, q bun.IDB) (at db.Time, err error) {
+	return at, q.NewSelect().ColumnExpr("? AS now", s.dialect.WallNow()).Scan(ctx, &at)
 }
 
 // move sets the next slot of a schedule if it is still the one that was due.

@@ -72,7 +72,7 @@ func (s *Store) ListTriggers(
 ) ([]scheduling.Trigger, int, error) {
 	readable, args := visible.Where(scope, "o.template_id")
 	found, n, err := triggers.List(ctx, s.d.Read(ctx), visibleBy(scope, f, readable, args),
-		catalog.Filter{Name: f.Name, Org: f.Org}, w)
+		catalog.Filter{Name: f.Name, Names: f.Names, Org: f.Org}, w)
 	out := make([]scheduling.Trigger, len(found))
 	for i, t := range found {
 		out[i] = t.Trigger

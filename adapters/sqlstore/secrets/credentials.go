@@ -77,7 +77,7 @@ func (s *Store) ListCredentials(
 	if f.TypeID != "" {
 		narrowed = narrowed.And("o.type_id = ?", f.TypeID)
 	}
-	return credentials.List(ctx, s.d.Read(ctx), narrowed, catalog.Filter{Name: f.Name, Org: f.Org}, w)
+	return credentials.List(ctx, s.d.Read(ctx), narrowed, catalog.Filter{Name: f.Name, Names: f.Names, Org: f.Org}, w)
 }
 
 // UpdateCredential returns identity.OrgNotFound for an unknown organization. With the stored version it keeps or

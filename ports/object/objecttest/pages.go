@@ -84,6 +84,8 @@ func filters[T any](t *testing.T, e *Env, s Store[T]) {
 			{catalog.Filter{}, []T{none, first, second, other, another}},
 			{catalog.Filter{Name: "n"}, []T{none, first, second}},
 			{catalog.Filter{Org: a}, []T{first, another}},
+			{catalog.Filter{Names: []string{"n", "m", txtest.Odd}}, []T{none, first, second}},
+			{catalog.Filter{Names: []string{"o%", "n"}, Org: a}, []T{first, another}},
 			{catalog.Filter{Org: b}, []T{second}},
 			{catalog.Filter{Name: "n", Org: a}, []T{first}},
 			{catalog.Filter{Name: "o%"}, []T{other, another}},

@@ -32,6 +32,7 @@ func slotCases() map[string]func(*testing.T, *env) {
 		"a limit for parents that exist":          slotBackfillParents,
 		"many runs of one key do not hide others": slotMany,
 		"a search for free slots":                 slotSearch,
+		"the first limit of an object":            slotFirst,
 		"who is before a run":                     slotBusy,
 		"launches of a key":                       slotLaunches,
 	}
@@ -57,7 +58,33 @@ func slotLimits(t *testing.T, e *env) {
 		if !fault.Is(err, fault.Invalid) {
 			t.Errorf("a limit of %d for %s: %v", n, key, err)
 		}
+		err = e.do(t, func(ctx context.Context) error { return e.Slots.AddLimit(ctx, key, n) })
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("a new limit of %d for %s: %v", n, key, err)
+		}
 	}
+}
+
+// slotFirst: the limit of a new object binds its first runs, and no submission waits for the unit that creates it.
+func slotFirst(t *testing.T, e *env) {
+	key := runs.SlotKey("template:" + tplA)
+	e.must(t, func(ctx context.Context) error {
+		for k, n := range map[runs.SlotKey]int{key: 1, "inventory:" + invA: 0} {
+			if err := e.Slots.AddLimit(ctx, k, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	got, err := e.Slots.Limits(t.Context(), key, "inventory:"+invA)
+	if err != nil || !maps.Equal(got, map[runs.SlotKey]int{key: 1}) {
+		t.Errorf("limits %v, %v", got, err)
+	}
+	first, second := e.add(t, of(tplA)), e.add(t, of(tplA))
+	a := e.wantNext(t, first)
+	e.wantNone(t)
+	e.done(t, a)
+	e.wantNext(t, second)
 }
 
 func slotOrder(t *testing.T, e *env) {

@@ -171,6 +171,8 @@ func scheduleList(t *testing.T, e *env) {
 		{w: page.Window{Limit: 2, Offset: 2}, want: []string{"a", "b"}, total: 5},
 		{w: page.Window{Offset: 9}, want: []string{}, total: 5},
 		{f: scheduling.Filter{Name: "a"}, want: []string{"a", "a"}, total: 2},
+		{f: scheduling.Filter{Names: []string{"C", "a"}}, want: []string{"C", "a", "a"}, total: 3},
+		{f: scheduling.Filter{Names: []string{"C", "' OR 1 = 1 --"}, Org: "org_2"}, want: []string{}, total: 0},
 		{f: scheduling.Filter{Org: "org_1"}, want: []string{"C", "ä"}, total: 2},
 		{f: scheduling.Filter{TemplateID: "tpl_9"}, want: []string{"a", "a"}, total: 2},
 		{f: scheduling.Filter{TemplateID: "tpl_9", Org: "org_2", Name: "a"}, want: []string{"a"}, total: 1},

@@ -98,7 +98,14 @@ func slotDue(t *testing.T, e *env) {
 	if got, _, _ := e.due(t, 1); len(got) != 1 || got[0] != early.ID {
 		t.Errorf("of one: %q", got)
 	}
-	list, _, _, err := e.Slots.Due(t.Context(), 1)
+	before, err := e.Slots.Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, now, _, err := e.Slots.Due(t.Context(), 1)
+	if after, late := e.Slots.Now(t.Context()); late != nil || now.Before(before) || after.Before(now) {
+		t.Errorf("the time goes from %v over %v to %v, %v", before, now, after, late)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func credentials(e *env) objecttest.Store[secrets.Credential] {
 		List: func(
 			ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window,
 		) ([]secrets.Credential, int, error) {
-			return s.ListCredentials(ctx, sc, secrets.Filter{Name: f.Name, Org: f.Org}, w)
+			return s.ListCredentials(ctx, sc, secrets.Filter{Name: f.Name, Names: f.Names, Org: f.Org}, w)
 		},
 		Update: func(ctx context.Context, c secrets.Credential, revision int64) (secrets.Credential, error) {
 			return s.UpdateCredential(ctx, c, nil, revision)

@@ -107,6 +107,14 @@ func Concurrent(n int) error {
 	return nil
 }
 
+// NewLimit passes on the limit of an object that the open unit creates; nil limits keep none.
+func NewLimit(ctx context.Context, l runs.Limits, key string, is int) error {
+	if l == nil || is == 0 {
+		return nil
+	}
+	return l.AddLimit(ctx, runs.SlotKey(key), is)
+}
+
 // Limit passes on a changed limit in the open unit; nil limits keep none.
 func Limit(ctx context.Context, l runs.Limits, key string, was, is int) error {
 	if l == nil || was == is {

@@ -107,7 +107,7 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 		if err := k.store.InsertInventory(ctx, i); err != nil {
 			return err
 		}
-		if err := k.limit(ctx, i.ID, 0, i.MaxConcurrent); err != nil {
+		if err := check.NewLimit(ctx, k.limits, runs.InventorySlot+i.ID, i.MaxConcurrent); err != nil {
 			return err
 		}
 		return k.Upsert(ctx, i.ID, references(i), entry(audit.InventoryCreate, i))

@@ -100,7 +100,7 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 		if err := k.store.InsertTemplate(ctx, made); err != nil {
 			return err
 		}
-		if err := k.limit(ctx, made.ID, 0, made.MaxConcurrent); err != nil {
+		if err := check.NewLimit(ctx, k.limits, runs.TemplateSlot+made.ID, made.MaxConcurrent); err != nil {
 			return err
 		}
 		return k.put(ctx, audit.TemplateCreate, made)

@@ -21,9 +21,9 @@ type project struct {
 	InstallDeps  bool   `json:"install_deps"`
 }
 
-func (k projects) Named(ctx context.Context, name string) ([]Stored, error) {
-	return named(func(w page.Window) ([]catalog.Project, int, error) {
-		return k.port.List(ctx, catalog.Filter{Name: name}, w)
+func (k projects) Named(ctx context.Context, names ...string) (map[string][]Stored, error) {
+	return named(names, func(some []string, w page.Window) ([]catalog.Project, int, error) {
+		return k.port.List(ctx, catalog.Filter{Names: some}, w)
 	}, func(p catalog.Project) object.Record { return p.Record }, func(p catalog.Project) (Members, error) {
 		return MembersOf(project{p.RepoURL, p.Branch, p.CredentialID, p.InstallDeps})
 	})
@@ -53,29 +53,22 @@ func projectOf(r object.Record, m Members) (catalog.Project, error) {
 	}, err
 }
 
-type inventories struct {
-	plain
-	port catalog.Inventories
-}
+type inventories struct{ port catalog.Inventories }
 
 // inventory has the members of an inventory that imports set.
 type inventory struct {
-	Content       string         `json:"content"`
+	Content       string         `json:"content,omitempty"`
 	Format        catalog.Format `json:"format"`
 	CredentialIDs []string       `json:"credential_ids"`
 	Queue         string         `json:"queue"`
 	MaxConcurrent int            `json:"max_concurrent"`
 }
 
-func (k inventories) Named(ctx context.Context, name string) ([]Stored, error) {
-	return named(func(w page.Window) ([]catalog.Inventory, int, error) {
-		return k.port.List(ctx, catalog.Filter{Name: name}, w)
+func (k inventories) Named(ctx context.Context, names ...string) (map[string][]Stored, error) {
+	return named(names, func(some []string, w page.Window) ([]catalog.Inventory, int, error) {
+		return k.port.List(ctx, catalog.Filter{Names: some}, w)
 	}, func(i catalog.Inventory) object.Record { return i.Record }, func(i catalog.Inventory) (Members, error) {
-		i, err := k.port.Get(ctx, i.ID)
-		if err != nil {
-			return nil, err
-		}
-		return MembersOf(inventory{string(i.Content), i.Format, i.CredentialIDs, i.Queue, i.MaxConcurrent})
+		return MembersOf(inventory{"", i.Format, i.CredentialIDs, i.Queue, i.MaxConcurrent})
 	})
 }
 
@@ -94,10 +87,28 @@ func (k inventories) Update(ctx context.Context, s Stored, m Members) error {
 		return err
 	}
 	stored, err := k.port.Get(ctx, s.ID)
-	if err == nil {
-		_, err = k.port.Update(ctx, s.ID, s.Revision, v.onto(stored))
+	if err != nil {
+		return err
 	}
+	if _, set := m["content"]; !set {
+		v.Content = string(stored.Content)
+	}
+	_, err = k.port.Update(ctx, s.ID, s.Revision, v.onto(stored))
 	return err
+}
+
+// Differs decides about the content, which may be large and is in no list.
+func (k inventories) Differs(ctx context.Context, s Stored, m Members) (changed, known []string, err error) {
+	known = []string{"content"}
+	content, set := m["content"].(string)
+	if !set {
+		return nil, known, nil
+	}
+	stored, err := k.port.Get(ctx, s.ID)
+	if err == nil && string(stored.Content) != content {
+		changed = known
+	}
+	return changed, known, err
 }
 
 func (v inventory) onto(i catalog.Inventory) catalog.Inventory {
@@ -122,9 +133,9 @@ type source struct {
 	UpdateOnLaunch bool               `json:"update_on_launch"`
 }
 
-func (k sources) Named(ctx context.Context, name string) ([]Stored, error) {
-	return named(func(w page.Window) ([]catalog.InventorySource, int, error) {
-		return k.port.List(ctx, catalog.Filter{Name: name}, w)
+func (k sources) Named(ctx context.Context, names ...string) (map[string][]Stored, error) {
+	return named(names, func(some []string, w page.Window) ([]catalog.InventorySource, int, error) {
+		return k.port.List(ctx, catalog.Filter{Names: some}, w)
 	}, func(s catalog.InventorySource) object.Record { return s.Record },
 		func(s catalog.InventorySource) (Members, error) {
 			return MembersOf(source{

@@ -28,8 +28,8 @@ type Stored struct {
 
 // Kind finds and writes the objects of one kind.
 type Kind interface {
-	// Named returns the objects of a name that are in no organization, or else those that are in one.
-	Named(ctx context.Context, name string) ([]Stored, error)
+	// Named returns for each name the objects that are in no organization, or else those that are in one.
+	Named(ctx context.Context, names ...string) (map[string][]Stored, error)
 	// Create stores an object in no organization and returns its id.
 	Create(ctx context.Context, name string, m Members) (id string, err error)
 	// Update replaces the members of an object.
@@ -162,24 +162,36 @@ func decode(text []byte, v any) error {
 	return nil
 }
 
-// named reads the objects of a name by list, and their members by read. Those in no organization come first and alone.
-func named[T any](list func(w page.Window) ([]T, int, error), record func(T) object.Record,
-	members func(T) (Members, error)) ([]Stored, error) {
-	found, _, err := list(page.Window{})
-	if err != nil {
-		return nil, err
-	}
-	open := slices.DeleteFunc(slices.Clone(found), func(v T) bool { return record(v).Org != "" })
-	if len(open) > 0 {
-		found = open
-	}
-	out := make([]Stored, len(found))
-	for i, v := range found {
-		m, err := members(v)
-		if err != nil {
-			return nil, err
+// namesAtOnce is the largest number of names in one query.
+const namesAtOnce = 500
+
+// named reads the objects of names by list. Of each name those in no organization are alone, if there are any.
+func named[T any](names []string, list func(names []string, w page.Window) ([]T, int, error),
+	record func(T) object.Record, members func(T) (Members, error)) (map[string][]Stored, error) {
+	out := make(map[string][]Stored)
+	for some := range slices.Chunk(names, namesAtOnce) {
+		for at, total := 0, 1; at < total; {
+			found, n, err := list(some, page.Window{Offset: at})
+			if err != nil {
+				return nil, err
+			}
+			for _, v := range found {
+				m, err := members(v)
+				if err != nil {
+					return nil, err
+				}
+				out[record(v).Name] = append(out[record(v).Name], Stored{record(v), m})
+			}
+			if at, total = at+len(found), n; len(found) == 0 {
+				break
+			}
 		}
-		out[i] = Stored{record(v), m}
+	}
+	inOrg := func(s Stored) bool { return s.Org != "" }
+	for name, all := range out {
+		if slices.ContainsFunc(all, func(s Stored) bool { return !inOrg(s) }) {
+			out[name] = slices.DeleteFunc(all, inOrg)
+		}
 	}
 	return out, nil
 }

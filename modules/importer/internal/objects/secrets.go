@@ -2,6 +2,8 @@ package objects
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
@@ -19,10 +21,19 @@ type credentialType struct {
 	Inject secrets.Injectors `json:"inject"`
 }
 
-func (k types) Named(ctx context.Context, name string) ([]Stored, error) {
-	return named(func(w page.Window) ([]secrets.Type, int, error) { return k.port.List(ctx, name, w) },
-		func(t secrets.Type) object.Record { return t.Record },
-		func(t secrets.Type) (Members, error) { return MembersOf(credentialType{t.Fields, t.Inject}) })
+func (k types) Named(ctx context.Context, names ...string) (map[string][]Stored, error) {
+	out := make(map[string][]Stored)
+	for part := range slices.Chunk(names, 1) { // types have no filter for several names
+		found, err := named(part, func(some []string, w page.Window) ([]secrets.Type, int, error) {
+			return k.port.List(ctx, some[0], w)
+		}, func(t secrets.Type) object.Record { return t.Record },
+			func(t secrets.Type) (Members, error) { return MembersOf(credentialType{t.Fields, t.Inject}) })
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(out, found)
+	}
+	return out, nil
 }
 
 func (k types) Create(ctx context.Context, name string, m Members) (string, error) {
@@ -60,9 +71,9 @@ type credential struct {
 	Fields   map[string]any `json:"fields"`
 }
 
-func (k credentials) Named(ctx context.Context, name string) ([]Stored, error) {
-	return named(func(w page.Window) ([]secrets.Credential, int, error) {
-		return k.port.List(ctx, secrets.Filter{Name: name}, w)
+func (k credentials) Named(ctx context.Context, names ...string) (map[string][]Stored, error) {
+	return named(names, func(some []string, w page.Window) ([]secrets.Credential, int, error) {
+		return k.port.List(ctx, secrets.Filter{Names: some}, w)
 	}, func(c secrets.Credential) object.Record { return c.Record }, func(c secrets.Credential) (Members, error) {
 		return MembersOf(credential{c.Kind, c.Settings, c.TypeID, c.Fields})
 	})

@@ -13,9 +13,9 @@ import (
 
 type templates struct{ port catalog.Templates }
 
-func (k templates) Named(ctx context.Context, name string) ([]Stored, error) {
-	return named(func(w page.Window) ([]catalog.Template, int, error) {
-		return k.port.List(ctx, catalog.Filter{Name: name}, w)
+func (k templates) Named(ctx context.Context, names ...string) (map[string][]Stored, error) {
+	return named(names, func(some []string, w page.Window) ([]catalog.Template, int, error) {
+		return k.port.List(ctx, catalog.Filter{Names: some}, w)
 	}, func(t catalog.Template) object.Record { return t.Record }, func(t catalog.Template) (Members, error) {
 		// A request repeats a stored target by its masks alone.
 		t.Notifications = slices.Clone(t.Notifications)
@@ -70,9 +70,9 @@ type schedule struct {
 	Answers    map[string]any     `json:"answers"`
 }
 
-func (k schedules) Named(ctx context.Context, name string) ([]Stored, error) {
-	return named(func(w page.Window) ([]scheduling.Schedule, int, error) {
-		return k.port.List(ctx, scheduling.Filter{Name: name}, w)
+func (k schedules) Named(ctx context.Context, names ...string) (map[string][]Stored, error) {
+	return named(names, func(some []string, w page.Window) ([]scheduling.Schedule, int, error) {
+		return k.port.List(ctx, scheduling.Filter{Names: some}, w)
 	}, func(s scheduling.Schedule) object.Record { return s.Record.Record },
 		func(s scheduling.Schedule) (Members, error) {
 			return MembersOf(schedule{

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/writ-automation/writ/modules/importer/internal/objects"
 	"github.com/writ-automation/writ/ports/fault"
@@ -20,6 +21,9 @@ import (
 // maxPasses limits how often a plan is tried. Each pass after the first leaves out objects that the one before could
 // not write, so that a unit of work never continues after a statement that failed in it.
 const maxPasses = 20
+
+// maxTime limits one pass. The largest imports take longer than units usually may.
+const maxTime = time.Minute
 
 // Planner makes plans.
 type Planner struct {
@@ -45,9 +49,11 @@ type pass struct {
 	ids   map[named]string // empty for an object that is not written
 	known refusals         // of earlier passes
 	found refusals         // of this one
-	taken map[named]bool   // names that earlier passes did not find and could not use
-	raced []named          // such names of this one: another import may have made the objects meanwhile
+	taken map[named]bool   // names that changed under an earlier pass
+	raced []named          // such names of this one: another import may have made or changed the objects meanwhile
 	made  map[string]named // by the id of a created object
+	// stored are the objects that have the names of the import.
+	stored map[importer.Kind]map[string][]objects.Stored
 }
 
 // Make writes the objects, which are in their order, and keeps them if apply is set. The plan says what was done, or
@@ -59,10 +65,13 @@ func (p *Planner) Make(ctx context.Context, format string, list []importer.Objec
 		var plan importer.Plan
 		var again bool
 		var raced []named
-		err := p.Unit.Do(tx.Alone(ctx), func(ctx context.Context) error {
+		err := p.Unit.Do(tx.Within(tx.Alone(ctx), maxTime), func(ctx context.Context) error {
 			// A unit may run again, so that each run starts anew.
 			run := &pass{Planner: p, apply: apply, ids: make(map[named]string), known: known, taken: taken,
-				made: make(map[string]named)}
+				made: make(map[string]named), stored: make(map[importer.Kind]map[string][]objects.Stored)}
+			if err := run.find(ctx, list); err != nil {
+				return err
+			}
 			planned, err := run.all(ctx, list)
 			raced = run.raced
 			if again = len(raced) > 0 || run.found.any(); again {
@@ -122,6 +131,22 @@ func (r *refusals) add(o importer.Object, disabled bool, reason string) {
 	(*to)[named{o.Kind, o.Name}] = reason
 }
 
+// find reads the stored objects of all names.
+func (p *pass) find(ctx context.Context, list []importer.Object) (err error) {
+	names := make(map[importer.Kind][]string)
+	for _, o := range list {
+		if o.Spec != nil {
+			names[o.Kind] = append(names[o.Kind], o.Name)
+		}
+	}
+	for kind, all := range names {
+		if p.stored[kind], err = p.Kinds[kind].Named(ctx, all...); err != nil {
+			return fmt.Errorf("look for each %s: %w", kind, err)
+		}
+	}
+	return nil
+}
+
 // all writes the objects. After an object was refused it goes on, to find others, until the unit fails altogether.
 func (p *pass) all(ctx context.Context, list []importer.Object) ([]importer.Planned, error) {
 	out := make([]importer.Planned, len(list))
@@ -140,7 +165,7 @@ func (p *pass) all(ctx context.Context, list []importer.Object) ([]importer.Plan
 			continue
 		}
 		planned, err := p.one(ctx, o)
-		if object.NameTaken.Is(err) && !p.taken[key] {
+		if (object.NameTaken.Is(err) || object.RevisionChanged.Is(err)) && !p.taken[key] {
 			p.raced = append(p.raced, key)
 			out[i], p.ids[key] = skipped(o, ""), ""
 			continue
@@ -225,17 +250,16 @@ func (p *pass) one(ctx context.Context, o importer.Object) (importer.Planned, er
 		}
 		out.Fires = preview.Next
 	}
-	kind := p.Kinds[o.Kind]
-	stored, err := kind.Named(ctx, o.Name)
-	switch {
-	case err != nil:
-		return out, err
-	case len(stored) == 0 || stored[0].Org != "":
+	kind, stored := p.Kinds[o.Kind], p.stored[o.Kind][o.Name]
+	if len(stored) == 0 || stored[0].Org != "" {
 		out.Action = importer.Create
 		out.ID, err = kind.Create(ctx, o.Name, m)
 		return out, err
 	}
 	out.ID = stored[0].ID
+	if o.Kind == importer.Schedule {
+		keepEnabled(&out, stored[0].Members, m)
+	}
 	if out.Changes, err = objects.Changes(ctx, kind, stored[0], m); err != nil {
 		return out, err
 	}
@@ -245,6 +269,15 @@ func (p *pass) one(ctx context.Context, o importer.Object) (importer.Planned, er
 	}
 	out.Action = importer.Update
 	return out, kind.Update(ctx, stored[0], objects.Merged(stored[0], m))
+}
+
+// keepEnabled leaves a stored schedule enabled or disabled.
+func keepEnabled(o *importer.Planned, stored, m objects.Members) {
+	is := stored["enabled"] == true
+	if is != (m["enabled"] == true) {
+		m["enabled"] = is
+		o.Warnings = append(slices.Clone(o.Warnings), importer.KeptEnabled(o.Name, is))
+	}
 }
 
 func count(list []importer.Planned) importer.Counts {

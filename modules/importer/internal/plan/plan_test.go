@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,11 +44,14 @@ type kind struct {
 	kind importer.Kind
 }
 
-func (k kind) Named(_ context.Context, name string) ([]objects.Stored, error) {
-	if o, ok := k.objects[string(k.kind)+"/"+name]; ok {
-		return []objects.Stored{o}, nil
+func (k kind) Named(_ context.Context, names ...string) (map[string][]objects.Stored, error) {
+	out := make(map[string][]objects.Stored)
+	for _, name := range names {
+		if o, ok := k.objects[string(k.kind)+"/"+name]; ok {
+			out[name] = []objects.Stored{o}
+		}
 	}
-	return nil, nil
+	return out, nil
 }
 
 func (k kind) Create(_ context.Context, name string, m objects.Members) (string, error) {
@@ -207,15 +211,46 @@ func TestDisabled(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := got.Objects[3]
-		if actions(got)[3] != want || o.Class != importer.NeedsYou || len(o.Warnings) != 1 ||
-			!strings.Contains(o.Warnings[0].Message, "has no secret yet") ||
-			i == 0 && !strings.Contains(o.Warnings[0].Message, `the template "release"`) {
+		message := []string{`the template "release" has no secret yet`, "stays disabled here, and is enabled there"}[i]
+		if actions(got)[3] != want || len(o.Warnings) != 1 || !strings.Contains(o.Warnings[0].Message, message) ||
+			i == 0 && o.Class != importer.NeedsYou {
 			t.Errorf("the schedule is %+v, want %s", o, want)
 		}
 	}
 	if s.objects["schedule/nightly"].Members["enabled"] == true {
 		t.Error("the schedule is enabled")
 	}
+}
+
+// TestEnabledHere: an import changes a stored schedule, but not whether it is enabled.
+func TestEnabledHere(t *testing.T) {
+	t.Parallel()
+	for _, here := range []bool{true, false} {
+		s, list := &store{}, export()
+		p := newPlanner(s)
+		spec := *list[at(list, "nightly")].Spec.(*importer.ScheduleSpec)
+		for i, want := range []string{"create nightly", "skip nightly", "update nightly"} {
+			spec.Enabled = i == 0 == here
+			if i == 2 {
+				spec.Cron = "0 5 * * *"
+			}
+			changed := spec
+			list[at(list, "nightly")].Spec = &changed
+			got, err := p.Make(t.Context(), "awx", plan.Order(list), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored := s.objects["schedule/nightly"].Members
+			if actions(got)[3] != want || (len(got.Objects[3].Warnings) > 0) != (i > 0) ||
+				(stored["enabled"] == true) != here || stored["cron"] != spec.Cron {
+				t.Errorf("enabled %v, import %d: %+v stored as %v, want %s", here, i, got.Objects[3], stored, want)
+			}
+		}
+	}
+}
+
+func at(list []importer.Object, name string) int {
+	return slices.IndexFunc(list, func(o importer.Object) bool { return o.Name == name })
 }
 
 // TestRaced: an object that another import made after this one had looked for it is found by the next pass.
@@ -228,9 +263,22 @@ func TestRaced(t *testing.T) {
 		}
 		return nil
 	}}
-	p, err := newPlanner(s).Make(t.Context(), "awx", plan.Order(export()), true)
+	planner := newPlanner(s)
+	p, err := planner.Make(t.Context(), "awx", plan.Order(export()), true)
 	if err != nil || p.Counts.Create != 4 || p.Counts.NoHome != 1 || s.units != 2 || len(s.entries) != 1 {
 		t.Errorf("%v, %v after %d units", err, actions(p), s.units)
+	}
+	n = 0
+	s.refuse = func(importer.Kind, string, objects.Members) (err error) {
+		if n++; n == 1 {
+			err = object.RevisionChanged.New("the object was changed meanwhile")
+		}
+		return err
+	}
+	list := export()
+	list[at(list, "nightly")].Spec.(*importer.ScheduleSpec).Cron = "0 5 * * *"
+	if p, err = planner.Make(t.Context(), "awx", plan.Order(list), true); err != nil || p.Counts.Update != 1 {
+		t.Errorf("an object that changes: %v, %v", err, actions(p))
 	}
 	s = &store{refuse: func(importer.Kind, string, objects.Members) error { return object.NameTaken.New("is taken") }}
 	p, err = newPlanner(s).Make(t.Context(), "awx", plan.Order(export()), true)

@@ -139,7 +139,8 @@ var ErrSeveral = errors.New("several organizations have an object of this name")
 // Find returns the id of the stored object that a name means: the one in no organization, or else the only one.
 // NotFound of package object is a name that none has, ErrSeveral one that several have.
 func (p *Planner) Find(ctx context.Context, kind importer.Kind, name string) (string, error) {
-	found, err := p.Kinds[kind].Named(ctx, name)
+	all, err := p.Kinds[kind].Named(ctx, name)
+	found := all[name]
 	switch {
 	case err != nil:
 		return "", err

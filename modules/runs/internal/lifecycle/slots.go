@@ -66,6 +66,10 @@ func (l Limits) SetLimit(ctx context.Context, key runs.SlotKey, limit int) error
 	})
 }
 
+func (l Limits) AddLimit(ctx context.Context, key runs.SlotKey, limit int) error {
+	return l.machine.Slots.AddLimit(ctx, key, limit)
+}
+
 func (l Limits) Limits(ctx context.Context, keys ...runs.SlotKey) (map[runs.SlotKey]int, error) {
 	return l.machine.Slots.Limits(ctx, keys...)
 }

@@ -100,7 +100,7 @@ func (s *Schedules) settle(ctx context.Context, x *scheduling.Schedule) (err err
 
 // plan sets the next slot by the time of the store, which decides which slots are due.
 func (s *Schedules) plan(ctx context.Context, x *scheduling.Schedule) error {
-	_, now, _, err := s.slots.Due(ctx, 1)
+	now, err := s.slots.Now(ctx)
 	if err != nil {
 		return err
 	}
