@@ -41,7 +41,12 @@ type shownForm struct {
 
 func (v *formBrowser) send(method, path string, form url.Values, header ...string) shownForm {
 	v.t.Helper()
-	req, err := http.NewRequestWithContext(v.t.Context(), method, v.url+path, strings.NewReader(form.Encode()))
+	return v.sendBody(method, path, form.Encode(), header...)
+}
+
+func (v *formBrowser) sendBody(method, path, text string, header ...string) shownForm {
+	v.t.Helper()
+	req, err := http.NewRequestWithContext(v.t.Context(), method, v.url+path, strings.NewReader(text))
 	if err != nil {
 		v.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"html"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -19,6 +20,11 @@ const importPage = "/ui/settings/import"
 
 // sendImport posts the form of imports: a file, and fields in pairs.
 func sendImport(c harness.Client, file, export string, fields ...string) harness.Answer {
+	body, kind := importForm(file, export, fields...)
+	return c.Do(http.MethodPost, importPage, body, "Content-Type", kind)
+}
+
+func importForm(file, export string, fields ...string) (body, contentType string) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -29,7 +35,7 @@ func sendImport(c harness.Client, file, export string, fields ...string) harness
 		_, _ = part.Write([]byte(export))
 	}
 	_ = w.Close()
-	return c.Do(http.MethodPost, importPage, b.String(), "Content-Type", w.FormDataContentType())
+	return b.String(), w.FormDataContentType()
 }
 
 // ownExport reads an export of the tests of a format.
@@ -106,6 +112,15 @@ func TestImportPageFires(t *testing.T) {
 	}
 }
 
+// projects is an export of AWX with n projects.
+func projects(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"name": "p%d", "scm_type": "git", "scm_url": "https://git.example.com/%d.git"}`, i, i)
+	}
+	return `{"projects": [` + strings.Join(list, ",") + "]}"
+}
+
 // TestImportPageRefused sends what is no import: the page says why beside the field, and keeps what was chosen.
 func TestImportPageRefused(t *testing.T) {
 	t.Parallel()
@@ -123,6 +138,8 @@ func TestImportPageRefused(t *testing.T) {
 		{"an unknown product", "x.json", "{}", []string{"format", "tower"}, 400, "tower"},
 		{"an unknown inventory", "x.xml", "<project/>", []string{"format", "jenkins", "inventory", "gone"}, 404,
 			"f-inventory-error"},
+		{"too many objects", "x.json", projects(importer.MaxObjects + 1), []string{"format", "awx"}, 413,
+			"writ import awx x.json takes it"},
 		{"a large file", "x.json", strings.Repeat(" ", importer.MaxBody+1), []string{"format", "puppet"}, 413,
 			"writ import puppet x.json takes it"},
 		{"a larger file", "x.json", strings.Repeat(" ", importer.MaxBody*2), []string{"format", "puppet"}, 413,
@@ -172,6 +189,24 @@ func TestImportPageRoles(t *testing.T) {
 	if a := sendImport(s.Client, "x.json", `{}`, "format", "awx"); a.Status != http.StatusForbidden ||
 		!strings.Contains(string(a.Body), "read-only") {
 		t.Errorf("a read-only install: %d", a.Status)
+	}
+}
+
+// TestImportPageSignedOut ends the session between the preview and the import: the browser is sent to sign in, and
+// nothing is written.
+func TestImportPageSignedOut(t *testing.T) {
+	t.Parallel()
+	r := newSettingsRig(t)
+	v := signedInForms(t, r.Server, "ada", "admin")
+	export := ownExport(t, "awx/testdata/export.yml")
+	body, kind := importForm("export.yml", export, "format", "awx")
+	v.sendBody(http.MethodPost, importPage, body, "Content-Type", kind).want(t, http.StatusOK, "Import ")
+	v.post("/ui/logout", url.Values{"_page": {importPage}}).to(t, "/ui/login")
+	body, kind = importForm("export.yml", export, "format", "awx", "do", "apply")
+	v.sendBody(http.MethodPost, importPage, body, "Content-Type", kind).to(t, "/ui/login")
+	var list struct{ Total int }
+	if r.Do(http.MethodGet, "/v1/projects", nil).JSON(t, &list); list.Total != 0 {
+		t.Errorf("%d projects were written", list.Total)
 	}
 }
 
