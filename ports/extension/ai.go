@@ -45,7 +45,9 @@ type AIStreamer interface {
 type AIProviderFunc func(ctx context.Context, r AIRequest) (AIAnswer, error)
 
 // Complete calls f.
-func (f AIProviderFunc) Complete(ctx context.Context, r AIRequest) (AIAnswer, error) { return f(ctx, r) }
+func (f AIProviderFunc) Complete(ctx context.Context, r AIRequest) (AIAnswer, error) {
+	return f(ctx, r)
+}
 
 // AIError is an error of a provider whose message callers may see: one sentence without a secret. Of other errors they
 // see nothing.
