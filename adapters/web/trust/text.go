@@ -127,6 +127,14 @@ func phrase(a audit.Action) string {
 		return "synchronised"
 	case audit.SourceRefresh:
 		return "refreshed"
+	case audit.AIExplain:
+		return "asked the language model to explain"
+	case audit.AIDraft:
+		return "asked the language model for a script of"
+	case audit.AIAsk:
+		return "asked the language model about"
+	case audit.AIPropose:
+		return "asked the language model to propose"
 	case audit.TriggerRotate:
 		return "changed the secret of"
 	case audit.DeadLetterRetry:
