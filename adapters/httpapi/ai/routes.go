@@ -78,7 +78,7 @@ func (h *handlers) proposing(r *httpapi.Router) {
 			"is held for approval whatever the policies say. The run has the source proposal and the label proposed-by: ai. " +
 			"An answer that is no valid submission is 400 with the reason ai_proposal_invalid, and nothing is made. Without " +
 			"a provider it is 404 with the reason ai_disabled, and a provider that fails is 503 with ai_failed.",
-		Access: httpapi.Needs("ai", "propose"), Action: audit.AIPropose, Status: http.StatusCreated,
+		Access: httpapi.Needs("ai", "propose"), Action: audit.RunSubmit, Status: http.StatusCreated,
 		Request: ProposeBody{Request: "Show how long the web servers have been up."}, Example: run,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.propose)
