@@ -163,7 +163,7 @@ func (w *advised) proposals(t *testing.T) {
 		`{"tool": "bash", "command": "true", "require_approval": false}`:          {400, "ai_proposal_invalid"},
 		`{"tool": "nmap", "command": "true"}`:                                     {400, "ai_proposal_invalid"},
 		`{"playbook": "a.yml", "inventory_id": "inv_00000000000000000000000000"}`: {404, "inventory_not_found"},
-		`{"tool": "bash", "command": "true", "queue": "vault"}`:                   {403, "use_required"},
+		`{"tool": "bash", "command": "true", "queue": "vault"}`:                   {404, "queue_not_found"},
 	} {
 		w.model.Say(answer)
 		a := w.operator.Do(http.MethodPost, "/v1/ai/propose-run", harness.Body{"request": "x"})
