@@ -211,7 +211,7 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 		w.Server = harness.Start(t, harness.Options{
 			DB: dbURL, Main: brittleMain,
 			Flags: append(w.model().Flags(), "--local-projects", filepath.Dir(w.repo), "--license", licence),
-			Env: []string{"BRITTLE=" + w.brittle},
+			Env:   []string{"BRITTLE=" + w.brittle},
 		})
 		publish(t, w.Dir+"/fails.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n    - fail: {msg: no}\n")
 		publish(t, w.Dir+"/hosts", "a ansible_connection=local\nb ansible_connection=local\n")
