@@ -50,12 +50,12 @@ func strict(body []byte, into any) error {
 	return d.Decode(into)
 }
 
-type said struct {
+type turn struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-func conversation(list []said) (extension.AIRequest, error) {
+func conversation(list []turn) (extension.AIRequest, error) {
 	if len(list) != 2 || list[0].Role != "system" || list[1].Role != "user" {
 		return extension.AIRequest{}, fmt.Errorf("messages: %v", list)
 	}
@@ -76,7 +76,7 @@ func ollamaDialect() dialect {
 		read: func(body []byte) (extension.AIRequest, string, bool, error) {
 			var q struct {
 				Model    string         `json:"model"`
-				Messages []said         `json:"messages"`
+				Messages []turn         `json:"messages"`
 				Stream   *bool          `json:"stream"`
 				Options  map[string]int `json:"options"`
 			}
@@ -115,7 +115,7 @@ func anthropicDialect() dialect {
 				Model     string `json:"model"`
 				MaxTokens int    `json:"max_tokens"`
 				System    string `json:"system"`
-				Messages  []said `json:"messages"`
+				Messages  []turn `json:"messages"`
 				Stream    bool   `json:"stream"`
 			}
 			err := strict(body, &q)
@@ -165,7 +165,7 @@ func openAIDialect() dialect {
 		read: func(body []byte) (extension.AIRequest, string, bool, error) {
 			var q struct {
 				Model    string          `json:"model"`
-				Messages []said          `json:"messages"`
+				Messages []turn          `json:"messages"`
 				Limit    int             `json:"max_completion_tokens"`
 				Stream   bool            `json:"stream"`
 				Options  map[string]bool `json:"stream_options"`

@@ -271,7 +271,7 @@ func (n *noun) send(
 	advice := o.Tag == "ai"
 	if advice { // a language model takes its time
 		patient := *c
-		patient.patience, c = ai.CallTimeout+answerTimeout, &patient
+		patient.limit, c = ai.CallTimeout+answerTimeout, &patient
 	}
 	resp, _, err := c.exchangeRaw(ctx, o.Method, path, "", sent)
 	if err != nil {

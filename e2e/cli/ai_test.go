@@ -16,7 +16,8 @@ func TestAdvice(t *testing.T) {
 	id := s.Await(s.Submit(harness.Body{"tool": "bash", "command": "exit 3"}).ID).ID
 	m.Say("set -e\necho\x1b[31m hello\n")
 	for _, args := range [][]string{
-		{"run", "explain", id}, {"ai", "ask", "--question", "Which?"}, {"ai", "draft", "--tool", "bash", "--description", "x"},
+		{"run", "explain", id}, {"ai", "ask", "--question", "Which?"},
+		{"ai", "draft", "--tool", "bash", "--description", "x"},
 	} {
 		code, out, errs := u.do(args...)
 		if code != 0 || out != "set -e\necho[31m hello\n" {
@@ -36,7 +37,8 @@ func TestAdvice(t *testing.T) {
 		!strings.Contains(errs, "is not one JSON object of a run") {
 		t.Errorf("%d, %s", code, errs)
 	}
-	if code, _, errs := userOf(t, harness.Start(t, harness.Options{})).do("ai", "ask", "--question", "Which?"); code != 1 ||
+	without := userOf(t, harness.Start(t, harness.Options{}))
+	if code, _, errs := without.do("ai", "ask", "--question", "Which?"); code != 1 ||
 		!strings.Contains(errs, "has no AI provider") {
 		t.Errorf("%d, %s", code, errs)
 	}

@@ -16,7 +16,7 @@ import (
 
 // streaming is a provider that gives its answer in pieces.
 type streaming struct {
-	*world
+	*fixture
 	pieces []string
 }
 
@@ -24,7 +24,9 @@ func (s streaming) Complete(ctx context.Context, r extension.AIRequest) (extensi
 	return s.complete(ctx, r)
 }
 
-func (s streaming) Stream(_ context.Context, _ extension.AIRequest, write func(string) error) (extension.AIAnswer, error) {
+func (s streaming) Stream(
+	_ context.Context, _ extension.AIRequest, write func(string) error,
+) (extension.AIAnswer, error) {
 	for _, p := range s.pieces {
 		if err := write(p); err != nil {
 			return extension.AIAnswer{}, errors.Join(errors.New("stopped"), err)
@@ -36,7 +38,7 @@ func (s streaming) Stream(_ context.Context, _ extension.AIRequest, write func(s
 // TestStream: the pieces are those of the answer, without control characters, and a giant answer is cut.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	s := streaming{w, []string{"a\x1b[31mb", "", "\x00", "京\u202e\n", "\r\nc"}}
 	w.open(t, s)
 	var pieces []string
@@ -64,7 +66,7 @@ func TestStream(t *testing.T) {
 	}
 
 	// A provider that cannot stream gives its answer at once.
-	plain := newWorld(t, "whole")
+	plain := newFixture(t, "whole")
 	pieces = nil
 	if got, err := plain.advisor.Ask(t.Context(), "x", write); err != nil || got.Text != "whole" || len(pieces) != 1 {
 		t.Errorf("%q %+v %v", pieces, got, err)
@@ -97,7 +99,7 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, "")
+				w := newFixture(t, "")
 				w.answer = func(ctx context.Context, _ extension.AIRequest) (extension.AIAnswer, error) { return c.answer(ctx) }
 				_, err := w.advisor.Ask(t.Context(), "x", nil)
 				var f *fault.Error
@@ -116,7 +118,7 @@ func TestFailures(t *testing.T) {
 // TestCallerIsGone: a call whose caller did not wait has an entry too.
 func TestCallerIsGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	ctx, cancel := context.WithCancel(t.Context())
 	w.answer = func(context.Context, extension.AIRequest) (extension.AIAnswer, error) {
 		cancel()
@@ -133,7 +135,7 @@ func TestCallerIsGone(t *testing.T) {
 // TestUnrecorded: what the trail does not have is not answered, and nothing is made of it.
 func TestUnrecorded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `{"tool":"bash","command":"true"}`)
+	w := newFixture(t, `{"tool":"bash","command":"true"}`)
 	w.broken = errors.New("no disk")
 	got, err := w.advisor.Ask(t.Context(), "x", nil)
 	_, proposed := w.advisor.Propose(t.Context(), "x")
@@ -146,7 +148,7 @@ func TestUnrecorded(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
+		w := newFixture(t, "")
 		release := make(chan struct{})
 		w.answer = func(context.Context, extension.AIRequest) (extension.AIAnswer, error) {
 			<-release

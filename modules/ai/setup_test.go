@@ -18,8 +18,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// world is an install as the ports of its neighbours show it.
-type world struct {
+// fixture is an install as the ports of its neighbours show it.
+type fixture struct {
 	runs.Reader // what is not overridden below is never called
 	runs.Insight
 	log       string
@@ -36,9 +36,9 @@ type world struct {
 	advisor ai.Advisor
 }
 
-func newWorld(t *testing.T, answer string) *world {
+func newFixture(t *testing.T, answer string) *fixture {
 	t.Helper()
-	w := &world{run: &runs.Run{ID: "run_1", Name: "Patch", Kind: runs.Single, Status: runs.Failed,
+	w := &fixture{run: &runs.Run{ID: "run_1", Name: "Patch", Kind: runs.Single, Status: runs.Failed,
 		Spec: runs.Spec{Tool: "bash"}}}
 	w.answer = func(context.Context, extension.AIRequest) (extension.AIAnswer, error) {
 		return extension.AIAnswer{Text: answer, Tokens: 7}, nil
@@ -48,7 +48,7 @@ func newWorld(t *testing.T, answer string) *world {
 }
 
 // open wires the advisor to a provider.
-func (w *world) open(t *testing.T, p extension.AIProvider) {
+func (w *fixture) open(t *testing.T, p extension.AIProvider) {
 	t.Helper()
 	r, err := module.New(module.Params{
 		Config: module.Config{Provider: p, Name: "own", Model: "m"}, Runs: w, Insight: w, Facets: w, Fleet: fleet{},
@@ -61,7 +61,7 @@ func (w *world) open(t *testing.T, p extension.AIProvider) {
 	w.advisor = r.Advisor
 }
 
-func (w *world) complete(ctx context.Context, r extension.AIRequest) (extension.AIAnswer, error) {
+func (w *fixture) complete(ctx context.Context, r extension.AIRequest) (extension.AIAnswer, error) {
 	w.mu.Lock()
 	w.heard = r
 	w.mu.Unlock()
@@ -72,20 +72,20 @@ type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }
 
-func (w *world) Get(_ context.Context, id string) (*runs.Run, error) {
+func (w *fixture) Get(_ context.Context, id string) (*runs.Run, error) {
 	if id != w.run.ID {
 		return nil, runs.RunNotFound.New("no run %q", id)
 	}
 	return w.run, nil
 }
 
-func (w *world) Children(context.Context, string) ([]*runs.Run, error) { return w.children, nil }
+func (w *fixture) Children(context.Context, string) ([]*runs.Run, error) { return w.children, nil }
 
-func (w *world) List(context.Context, runs.Filter) (*runs.List, error) {
+func (w *fixture) List(context.Context, runs.Filter) (*runs.List, error) {
 	return &runs.List{Runs: []*runs.Run{w.run}, Total: 1}, nil
 }
 
-func (w *world) Log(_ context.Context, id string, r runs.LogRange) (*runs.LogView, error) {
+func (w *fixture) Log(_ context.Context, id string, r runs.LogRange) (*runs.LogView, error) {
 	text := w.log + " of " + id
 	text = text[max(0, len(text)-int(r.Tail)):]
 	return &runs.LogView{Copy: func(_ context.Context, to io.Writer) error {
@@ -94,22 +94,22 @@ func (w *world) Log(_ context.Context, id string, r runs.LogRange) (*runs.LogVie
 	}}, nil
 }
 
-func (w *world) Why(context.Context, string) (*runs.Explanation, error) {
+func (w *fixture) Why(context.Context, string) (*runs.Explanation, error) {
 	return &runs.Explanation{State: w.run.Status, Reasons: []runs.Reason{{Code: "failed", Text: "the tool failed"}}}, nil
 }
 
-func (w *world) Failures(context.Context, string) ([]runs.FailureGroup, error) {
+func (w *fixture) Failures(context.Context, string) ([]runs.FailureGroup, error) {
 	return []runs.FailureGroup{{Task: "Install", Message: "no package", Outcome: runs.HostFailed, Count: 2,
 		Hosts: []string{"web01", "web02"}}}, nil
 }
 
-func (w *world) Facets(context.Context, runs.Filter) (*runs.Facets, error) {
+func (w *fixture) Facets(context.Context, runs.Filter) (*runs.Facets, error) {
 	return &runs.Facets{Status: map[runs.Status]int{runs.Failed: 3}, Tool: map[string]int{"bash": 3}}, nil
 }
 
-func (w *world) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
+func (w *fixture) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
 
-func (w *world) Record(ctx context.Context, e audit.Entry) error {
+func (w *fixture) Record(ctx context.Context, e audit.Entry) error {
 	if w.broken != nil || ctx.Err() != nil {
 		return w.broken
 	}
@@ -122,7 +122,7 @@ func (w *world) Record(ctx context.Context, e audit.Entry) error {
 // submitter stores requests.
 type submitter struct {
 	runs.Submitter
-	w *world
+	w *fixture
 }
 
 func (s submitter) Submit(_ context.Context, q runs.Submission) (*runs.Run, bool, error) {
@@ -167,7 +167,7 @@ func (projects) List(context.Context, catalog.Filter, page.Window) ([]catalog.Pr
 }
 
 // last returns the only entry that was recorded.
-func (w *world) last(t *testing.T) audit.Entry {
+func (w *fixture) last(t *testing.T) audit.Entry {
 	t.Helper()
 	if len(w.entries) != 1 {
 		t.Fatalf("%d entries: %+v", len(w.entries), w.entries)
@@ -175,7 +175,7 @@ func (w *world) last(t *testing.T) audit.Entry {
 	return w.entries[0]
 }
 
-// told reports whether the model got a text.
-func (w *world) told(text string) bool {
+// got reports whether the model got a text.
+func (w *fixture) got(text string) bool {
 	return strings.Contains(w.heard.System+w.heard.Prompt, text)
 }

@@ -92,7 +92,8 @@ func TestAdvice(t *testing.T) {
 		got = s.Call(http.MethodPost, path, "operator", ask[0], "Accept", "application/json;q=0.5, text/event-stream")
 		const want = "event: text\ndata: {\"text\":\"<script>\"}\n\nevent: text\ndata: {\"text\":\"\\nevent: x\\n\\n\"}\n\n" +
 			"event: text\ndata: {\"text\":\"京\"}\n\n" +
-			"event: answer\ndata: {\"text\":\"<script>\\nevent: x\\n\\n京\",\"model\":\"m\",\"provider\":\"own\",\"tokens\":7}\n\n"
+			"event: answer\ndata: {\"text\":\"<script>\\nevent: x\\n\\n京\"," +
+			"\"model\":\"m\",\"provider\":\"own\",\"tokens\":7}\n\n"
 		if got.Status != 200 || string(got.Body) != want ||
 			!strings.HasPrefix(got.Header.Get("Content-Type"), "text/event-stream") {
 			t.Errorf("%s: %d %s", path, got.Status, got.Body)
@@ -126,7 +127,8 @@ func TestFailures(t *testing.T) {
 				}
 				a.pieces = []string{"be"}
 				got = s.Call(http.MethodPost, path, "operator", ask[0], "Accept", stream)
-				if got.Status != 200 || !strings.HasPrefix(string(got.Body), "event: text\ndata: {\"text\":\"be\"}\n\nevent: error\n") ||
+				const begin = "event: text\ndata: {\"text\":\"be\"}\n\nevent: error\n"
+				if got.Status != 200 || !strings.HasPrefix(string(got.Body), begin) ||
 					!strings.Contains(string(got.Body), `"reason":"`+c.reason+`"`) || strings.Contains(string(got.Body), "c4nary") {
 					t.Errorf("%s %v: %d %s", path, c.err, got.Status, got.Body)
 				}

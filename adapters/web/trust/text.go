@@ -127,20 +127,14 @@ func phrase(a audit.Action) string {
 		return "synchronised"
 	case audit.SourceRefresh:
 		return "refreshed"
-	case audit.AIExplain:
-		return "asked the language model to explain"
-	case audit.AIDraft:
-		return "asked the language model for a script of"
-	case audit.AIAsk:
-		return "asked the language model about"
-	case audit.AIPropose:
-		return "asked the language model to propose"
 	case audit.TriggerRotate:
 		return "changed the secret of"
 	case audit.DeadLetterRetry:
 		return "tried again"
 	case audit.ImportApply:
 		return "applied an import from"
+	case audit.AIExplain, audit.AIDraft, audit.AIAsk, audit.AIPropose:
+		return askedModel(a)
 	}
 	_, verb, _ := strings.Cut(string(a), ".")
 	switch strings.TrimPrefix(verb, "token_") {
@@ -152,6 +146,19 @@ func phrase(a audit.Action) string {
 		return "deleted"
 	}
 	return ""
+}
+
+// askedModel is phrase for the actions of a language model.
+func askedModel(a audit.Action) string {
+	switch a {
+	case audit.AIExplain:
+		return "asked the language model to explain"
+	case audit.AIDraft:
+		return "asked the language model for a script of"
+	case audit.AIPropose:
+		return "asked the language model to propose"
+	}
+	return "asked the language model about"
 }
 
 // noun returns the word for a kind of object.

@@ -40,7 +40,8 @@ func (s AIProvider) Run(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, AIProviderUnderTest){
 		"a question is answered": answers, "texts of every sort": answersTexts, "many ask at a time": answersMany,
 		"a stream has the answer": streams, "a reader that stops": stopsStream, "a model that fails": fails,
-		"an answer that breaks off": breaksOff, "a model that never answers": neverAnswers, "a context that is over": asksLate,
+		"an answer that breaks off": breaksOff, "a model that never answers": neverAnswers,
+		"a context that is over": asksLate,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +107,9 @@ func answersMany(t *testing.T, p AIProviderUnderTest) {
 }
 
 // stream collects the pieces of an answer.
-func (p AIProviderUnderTest) stream(ctx context.Context) (pieces string, answer extension.AIAnswer, ok bool, err error) {
+func (p AIProviderUnderTest) stream(
+	ctx context.Context,
+) (pieces string, answer extension.AIAnswer, ok bool, err error) {
 	s, ok := p.Provider.(extension.AIStreamer)
 	if !ok {
 		return "", answer, false, nil

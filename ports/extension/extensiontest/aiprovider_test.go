@@ -46,7 +46,9 @@ func (m *model) Complete(ctx context.Context, r extension.AIRequest) (extension.
 	return extension.AIAnswer{Text: text}, ctx.Err()
 }
 
-func (m *model) Stream(ctx context.Context, r extension.AIRequest, write func(string) error) (extension.AIAnswer, error) {
+func (m *model) Stream(
+	ctx context.Context, r extension.AIRequest, write func(string) error,
+) (extension.AIAnswer, error) {
 	a, err := m.Complete(ctx, r)
 	for i, letter := range a.Text {
 		if err == nil {

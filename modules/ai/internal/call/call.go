@@ -124,7 +124,8 @@ func (c *Caller) ask(ctx context.Context, r extension.AIRequest, write ai.Write)
 // record adds the entry of a call, also of one whose caller did not wait. It is not the entry of the request: that of a
 // proposal is the submission, and advice changes nothing.
 func (c *Caller) record(
-	ctx context.Context, action audit.Action, about audit.Object, r extension.AIRequest, a extension.AIAnswer, failed error,
+	ctx context.Context, action audit.Action, about audit.Object, r extension.AIRequest, a extension.AIAnswer,
+	failed error,
 ) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()

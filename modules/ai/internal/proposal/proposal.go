@@ -65,7 +65,8 @@ func Read(answer string) (runs.Submission, error) {
 		Origin: runs.Origin{Source: runs.FromProposal},
 	}
 	if name := unseen(&b); name != "" {
-		return runs.Submission{}, bad(fault.BadField(name, "has characters that an approver would not see, or is nested too deep"))
+		return runs.Submission{}, bad(fault.BadField(name,
+			"has characters that an approver would not see, or is nested too deep"))
 	}
 	for key, value := range b.ExtraVars {
 		raw, err := json.Marshal(value)
