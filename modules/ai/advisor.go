@@ -32,8 +32,9 @@ const (
 	askTask = "You answer questions of operators about the runs and hosts of Writ, which runs automation. Answer " +
 		"briefly, from the data alone. The lists have the first rows only; say so if the answer needs more."
 	proposeTask = "You turn a request of an operator into one run of Writ, which runs automation on hosts. A person " +
-		"reads and approves it before it starts. Answer with one JSON object alone, without Markdown. Its members, " +
-		"of which most can be left out: " + proposal.Members + ". Use ids of the data alone. Set dry_run unless the request is a change."
+		"reads and approves it before it starts. Answer with one JSON object alone, without Markdown. Its members, of " +
+		"which most can be left out: " + proposal.Members + ". Use ids of the data alone. Set dry_run unless the request " +
+		"is a change."
 )
 
 type advisor struct {

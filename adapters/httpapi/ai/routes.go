@@ -67,7 +67,7 @@ func (h *handlers) advising(r *httpapi.Router) {
 func (h *handlers) proposing(r *httpapi.Router) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	run := httpapi.RunsRunBody{ID: "run_01k0a8bq3vtx5zk9w2m4n6p8rs", Kind: string(runs.Single),
-		Name: "Uptime of web servers",
+		Name:   "Uptime of web servers",
 		Status: string(runs.PendingApproval), CreatedAt: at, Warnings: []runs.Warning{}, Source: string(runs.FromProposal),
 		Actor: actor.Actor{Type: actor.User, ID: "usr_01k0a0000vtx5zk9w2m4n6p8rs", Name: "alex"}, Hosts: map[string]int{}}
 	run.Tool, run.Command, run.Queue, run.RequireApproval = "bash", "uptime", runs.DefaultQueue, true
@@ -77,8 +77,9 @@ func (h *handlers) proposing(r *httpapi.Router) {
 		Summary: "Have a language model propose a run",
 		Description: "The model turns the request into a submission, which is checked like every other one of the caller " +
 			"and is held for approval whatever the policies say. The run has the source proposal and the label " +
-			"proposed-by: ai. An answer that is no valid submission is 400 with the reason ai_proposal_invalid, and nothing is made. Without " +
-			"a provider it is 404 with the reason ai_disabled, and a provider that fails is 503 with ai_failed.",
+			"proposed-by: ai. An answer that is no valid submission is 400 with the reason ai_proposal_invalid, and nothing " +
+			"is made. Without a provider it is 404 with the reason ai_disabled, and a provider that fails is 503 with " +
+			"ai_failed.",
 		Access: httpapi.Needs("ai", "propose"), Action: audit.RunSubmit, Status: http.StatusCreated,
 		Request: ProposeBody{Request: "Show how long the web servers have been up."}, Example: run,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
