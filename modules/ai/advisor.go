@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// kind is the name of advice in the trail, where it is about no object.
+// kind is the kind of advice in the trail where it is about no object. The id tells what it is.
 const kind = "ai"
 
 // What a model is told to do.
@@ -69,7 +69,7 @@ func (a *advisor) Draft(ctx context.Context, tool, description string, write ai.
 		return ai.Answer{}, err
 	}
 	p := prompt.New(draftTask, fmt.Sprintf("Write a script for %s: %s", tool, description), nil)
-	out, err := a.caller.Do(ctx, audit.AIDraft, audit.Object{Kind: kind, ID: tool}, p.Request(), write)
+	out, err := a.caller.Do(ctx, audit.AIDraft, audit.Object{Kind: kind, ID: "draft"}, p.Request(), write)
 	out.Text = proposal.Unfenced(out.Text)
 	return out, err
 }
@@ -88,7 +88,7 @@ func (a *advisor) Ask(ctx context.Context, question string, write ai.Write) (ai.
 	if err := a.collect.Estate(ctx, p); err != nil {
 		return ai.Answer{}, err
 	}
-	return a.caller.Do(ctx, audit.AIAsk, audit.Object{Kind: kind, ID: "fleet"}, p.Request(), write)
+	return a.caller.Do(ctx, audit.AIAsk, audit.Object{Kind: kind, ID: "question"}, p.Request(), write)
 }
 
 // Propose records the call before it submits: nothing is made that the trail does not explain.
@@ -103,7 +103,7 @@ func (a *advisor) Propose(ctx context.Context, request string) (*runs.Run, error
 	if err := a.collect.Objects(ctx, p); err != nil {
 		return nil, err
 	}
-	answer, err := a.caller.Do(ctx, audit.AIPropose, audit.Object{Kind: kind, ID: "run"}, p.Request(), nil)
+	answer, err := a.caller.Do(ctx, audit.AIPropose, audit.Object{Kind: kind, ID: "proposal"}, p.Request(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -3,11 +3,13 @@ package ai_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/extension"
@@ -144,7 +146,7 @@ func TestUnrecorded(t *testing.T) {
 	}
 }
 
-// TestBusy: the calls at a time are bounded.
+// TestBusy: the calls at a time are bounded, in all and for an account.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,15 +156,22 @@ func TestBusy(t *testing.T) {
 			<-release
 			return extension.AIAnswer{Text: "yes"}, nil
 		}
-		results := make(chan error, ai.MaxCalls)
-		for range ai.MaxCalls {
-			go func() {
-				_, err := w.advisor.Draft(t.Context(), "bash", "x", nil)
-				results <- err
-			}()
+		draft := func(account int) error {
+			_, err := w.advisor.Draft(actor.With(t.Context(), actor.Actor{Type: actor.User, ID: fmt.Sprint("usr_", account)}),
+				"bash", "x", nil)
+			return err
 		}
-		synctest.Wait()
-		if _, err := w.advisor.Draft(t.Context(), "bash", "x", nil); !ai.Busy.Is(err) {
+		results := make(chan error, ai.MaxCalls)
+		for i := range ai.MaxCalls {
+			go func() { results <- draft(i / ai.MaxAccountCalls) }()
+			synctest.Wait()
+			if i+1 == ai.MaxAccountCalls {
+				if err := draft(0); !ai.Busy.Is(err) {
+					t.Errorf("one more of the account: %v", err)
+				}
+			}
+		}
+		if err := draft(ai.MaxCalls); !ai.Busy.Is(err) {
 			t.Errorf("one more: %v", err)
 		}
 		close(release)
@@ -171,7 +180,7 @@ func TestBusy(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := w.advisor.Draft(t.Context(), "bash", "x", nil); err != nil {
+		if err := draft(0); err != nil {
 			t.Errorf("after them: %v", err)
 		}
 	})

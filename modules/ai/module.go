@@ -63,8 +63,8 @@ func New(p Params) (Result, error) {
 		return Result{}, errors.New("ai: calls need a recorder")
 	}
 	return Result{Advisor: &advisor{
-		caller: call.New(call.Caller{Provider: p.Config.Provider, Name: p.Config.Name, Model: p.Config.Model,
-			Recorder: p.Recorder, Unit: p.Unit, Log: cmp.Or(p.Log, slog.New(slog.DiscardHandler))}),
+		caller: &call.Caller{Provider: p.Config.Provider, Name: p.Config.Name, Model: p.Config.Model,
+			Recorder: p.Recorder, Unit: p.Unit, Log: cmp.Or(p.Log, slog.New(slog.DiscardHandler))},
 		collect: &collect.Collector{Runs: p.Runs, Insight: p.Insight, Facets: p.Facets, Fleet: p.Fleet, Drift: p.Drift,
 			Inventories: p.Inventories, Projects: p.Projects, Clock: p.Clock},
 		submitter: p.Submitter, asked: newLimit(p.Clock),

@@ -21,9 +21,11 @@ const (
 	// AskLimit is how many questions an account may ask within AskWindow.
 	AskLimit  = 10
 	AskWindow = time.Minute
-	// MaxCalls is how many calls of the provider a server makes at a time, and CallTimeout bounds each one.
-	MaxCalls    = 8
-	CallTimeout = 2 * time.Minute
+	// MaxCalls is how many calls of the provider a server makes at a time, and MaxAccountCalls how many of them for one
+	// account. CallTimeout bounds each one.
+	MaxCalls        = 8
+	MaxAccountCalls = 2
+	CallTimeout     = 2 * time.Minute
 )
 
 // ProposalLabel marks each run that a model proposed.

@@ -8,7 +8,7 @@ var (
 	Disabled = fault.Code{Name: "ai_disabled", Kind: fault.NotFound}
 	// TooMany is a question beyond AskLimit. It names when the next one is answered.
 	TooMany = fault.Code{Name: "ai_rate_limited", Kind: fault.RateLimited}
-	// Busy is a call beyond MaxCalls at a time.
+	// Busy is a call beyond MaxCalls or MaxAccountCalls at a time.
 	Busy = fault.Code{Name: "ai_busy", Kind: fault.Unavailable}
 	// Failed is a provider that did not answer, or gave no usable answer.
 	Failed = fault.Code{Name: "ai_failed", Kind: fault.Unavailable}

@@ -153,12 +153,10 @@ func askedModel(a audit.Action) string {
 	switch a {
 	case audit.AIExplain:
 		return "asked the language model to explain"
-	case audit.AIDraft:
-		return "asked the language model for a script of"
-	case audit.AIPropose:
-		return "asked the language model to propose"
+	case audit.AIAsk:
+		return "asked the language model a"
 	}
-	return "asked the language model about"
+	return "asked the language model for a"
 }
 
 // noun returns the word for a kind of object.
@@ -174,6 +172,8 @@ func noun(kind string) string {
 		return "organization"
 	case "user":
 		return "account"
+	case "ai": // the name says what it is
+		return ""
 	}
 	return strings.ReplaceAll(kind, "_", " ")
 }

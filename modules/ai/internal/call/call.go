@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/writ-automation/writ/modules/ai/internal/plain"
+	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/extension"
@@ -34,13 +36,9 @@ type Caller struct {
 	Unit     tx.Unit
 	Log      *slog.Logger
 
-	slots chan struct{}
-}
-
-// New returns a caller with its places.
-func New(c Caller) *Caller {
-	c.slots = make(chan struct{}, ai.MaxCalls)
-	return &c
+	mu   sync.Mutex
+	open map[string]int // calls by account
+	all  int            // calls
 }
 
 // Enabled returns Disabled if there is no provider.
@@ -56,14 +54,11 @@ func (c *Caller) Enabled() error {
 func (c *Caller) Do(
 	ctx context.Context, action audit.Action, about audit.Object, r extension.AIRequest, write ai.Write,
 ) (ai.Answer, error) {
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	default:
-		f := ai.Busy.New("%d questions to the AI provider are open already", ai.MaxCalls)
-		f.RetryAfter = busyAfter
-		return ai.Answer{}, f
+	release, err := c.take(actor.From(ctx))
+	if err != nil {
+		return ai.Answer{}, err
 	}
+	defer release()
 	got, err := c.ask(ctx, r, write)
 	if err == nil && strings.TrimSpace(got.Text) == "" {
 		err = &extension.AIError{Message: "the AI provider gave no answer"}
@@ -75,6 +70,32 @@ func (c *Caller) Do(
 		return ai.Answer{}, c.fault(ctx, err)
 	}
 	return ai.Answer{Text: got.Text, Model: c.Model, Provider: c.Name, Tokens: got.Tokens, Cut: got.Cut}, nil
+}
+
+// take takes a place among the calls, or returns Busy.
+func (c *Caller) take(a actor.Actor) (release func(), err error) {
+	who := string(a.Type) + ":" + a.ID
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all >= ai.MaxCalls || c.open[who] >= ai.MaxAccountCalls {
+		f := ai.Busy.New("a server asks the AI provider %d questions at a time, %d of them for one account", ai.MaxCalls,
+			ai.MaxAccountCalls)
+		f.RetryAfter = busyAfter
+		return nil, f
+	}
+	if c.open == nil {
+		c.open = map[string]int{}
+	}
+	c.all++
+	c.open[who]++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.all--
+		if c.open[who]--; c.open[who] == 0 {
+			delete(c.open, who)
+		}
+	}, nil
 }
 
 // errEnough ends an answer that has reached its limit.

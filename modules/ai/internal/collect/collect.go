@@ -22,7 +22,8 @@ import (
 const (
 	maxGroups   = 10
 	maxMessage  = 1 << 10
-	maxChildren = 3 // of a parent, whose output is read
+	maxLabel    = 200 // of names and paths in lists
+	maxChildren = 3   // of a parent, whose output is read
 	maxRuns     = 40
 	maxFailed   = 10
 	maxHosts    = 40
@@ -66,7 +67,7 @@ type runFacts struct {
 
 func (c *Collector) facts(r *runs.Run) runFacts {
 	out := runFacts{ID: r.ID, Name: r.Name, Kind: r.Kind, Step: r.StepName, Status: r.Status, Tool: r.Spec.Tool,
-		Playbook: r.Spec.Playbook, DryRun: r.Spec.DryRun, Queue: r.Spec.Queue, Source: r.Origin.Source,
+		Playbook: plain.Head(r.Spec.Playbook, maxLabel), DryRun: r.Spec.DryRun, Queue: r.Spec.Queue, Source: r.Origin.Source,
 		Error: plain.Head(r.Error, maxMessage), ExitCode: r.ExitCode, Created: r.CreatedAt,
 		Seconds: r.Duration(c.Clock.Now()).Seconds(), Hosts: r.Hosts}
 	for _, w := range r.Warnings[:min(len(r.Warnings), maxGroups)] {

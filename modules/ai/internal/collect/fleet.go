@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/writ-automation/writ/modules/ai/internal/plain"
 	"github.com/writ-automation/writ/modules/ai/internal/prompt"
 	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/page"
@@ -88,7 +89,8 @@ func (c *Collector) drift(ctx context.Context, p *prompt.Prompt) error {
 	out := driftFacts{Resources: list.Total, Hosts: list.Hosts, Ignored: list.Ignored}
 	for i := range list.Findings {
 		f := &list.Findings[i]
-		out.First = append(out.First, resource{f.Host, f.Resource, f.Playbook, f.FirstSeen})
+		out.First = append(out.First, resource{f.Host, plain.Head(f.Resource, maxLabel),
+			plain.Head(f.Playbook, maxLabel), f.FirstSeen})
 	}
 	for _, h := range list.Coverage {
 		out.Checked = append(out.Checked, driftingHost{h.Host, h.Drifted, h.Checked, h.Unknown})

@@ -44,19 +44,10 @@ func New(system, question string, values []string) *Prompt {
 
 // Data adds a text of the world outside. Of one that is longer than most bytes the end stays.
 func (p *Prompt) Data(title, text string, most int) {
-	frame := fmt.Sprintf("\n\n%s:\nBEGIN %s\n\nEND %s", title, p.mark, p.mark)
-	text = p.mask.String(plain.Output(text))
-	if most = min(most, p.left-len(frame)-len(cutMark)-1); most <= 0 {
-		return
-	}
-	if len(text) > most {
-		text = cutMark + "\n" + plain.Tail(text, most)
-	}
-	fmt.Fprintf(&p.text, "\n\n%s:\nBEGIN %s\n%s\nEND %s", title, p.mark, text, p.mark)
-	p.left -= len(frame) + len(text)
+	p.add(title, text, most, func(text string, n int) string { return cutMark + "\n" + plain.Tail(text, n) })
 }
 
-// JSON adds a value as data. It is shortened by its caller.
+// JSON adds a value as data. Of one that is too long for the prompt the beginning stays.
 func (p *Prompt) JSON(title string, value any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -64,8 +55,23 @@ func (p *Prompt) JSON(title string, value any) error {
 	if err := e.Encode(value); err != nil {
 		return fmt.Errorf("write %s: %w", title, err)
 	}
-	p.Data(title, strings.TrimSpace(b.String()), ai.MaxPrompt)
+	p.add(title, strings.TrimSpace(b.String()), ai.MaxPrompt, func(text string, n int) string {
+		return plain.Head(text, n) + "\n" + cutMark
+	})
 	return nil
+}
+
+func (p *Prompt) add(title, text string, most int, cut func(text string, n int) string) {
+	frame := fmt.Sprintf("\n\n%s:\nBEGIN %s\n\nEND %s", title, p.mark, p.mark)
+	text = p.mask.String(plain.Output(text))
+	if most = min(most, p.left-len(frame)-len(cutMark)-1); most <= 0 {
+		return
+	}
+	if len(text) > most {
+		text = cut(text, most)
+	}
+	fmt.Fprintf(&p.text, "\n\n%s:\nBEGIN %s\n%s\nEND %s", title, p.mark, text, p.mark)
+	p.left -= len(frame) + len(text)
 }
 
 // Request returns the finished request.

@@ -47,4 +47,12 @@ func TestSizes(t *testing.T) {
 		strings.Contains(r.Prompt, "\ufffd") {
 		t.Errorf("%.300s", r.Prompt)
 	}
+	p = prompt.New("List.", "What?", nil)
+	if err := p.JSON("Rows", append([]string{"first"}, strings.Repeat("x", ai.MaxPrompt), "last")); err != nil {
+		t.Fatal(err)
+	}
+	if text := p.Request().Prompt; !strings.Contains(text, "first") || strings.Contains(text, "last") ||
+		!strings.Contains(text, "left out") {
+		t.Errorf("a long list: %.100s", text)
+	}
 }
