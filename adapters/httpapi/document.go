@@ -69,6 +69,7 @@ func tags() []*huma.Tag {
 		{Name: "secrets", Description: "Credentials and the custom types of them."},
 		{Name: "notify", Description: "The notifications of runs and their results."},
 		{Name: "execution", Description: "The executors of queued runs."},
+		{Name: "ai", Description: "Advice of a language model, and runs that it proposes."},
 		{Name: "importer", Description: "What comes from other products."},
 		{Name: "identity", Description: "Sign in, accounts, tokens, teams, organizations and grants."},
 		{Name: "audit", Description: "The audit trail, and its proofs for others."},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	aiapi "github.com/writ-automation/writ/adapters/httpapi/ai"
 	auditapi "github.com/writ-automation/writ/adapters/httpapi/audit"
 	catalogapi "github.com/writ-automation/writ/adapters/httpapi/catalog"
 	estateapi "github.com/writ-automation/writ/adapters/httpapi/estate"
@@ -110,6 +111,7 @@ func whole(p *httpapi.Params) {
 			Ignores: struct{ estate.Ignores }{}}),
 		policyapi.New(policyapi.Params{Policies: struct{ policy.Policies }{}, Windows: struct{ policy.Windows }{}}),
 		systemapi.New(struct{ system.DeadLetters }{}), importerapi.New(importerapi.Params{}),
+		aiapi.New(aiapi.Params{}),
 		executionapi.New(executionapi.Params{Tokens: struct{ execution.WorkerTokens }{}}), notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))
 }

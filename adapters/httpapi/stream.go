@@ -162,4 +162,27 @@ func (s *Sink) Fail(ctx context.Context, err error, sized bool) {
 	}
 }
 
+// Event sends a server-sent event with v as its data.
+func (s *Sink) Event(name string, v any) error {
+	data, err := Encode(v)
+	if err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	if _, err := fmt.Fprintf(s, "event: %s\ndata: %s\n\n", name, data); err != nil {
+		return fmt.Errorf("send event: %w", err)
+	}
+	return s.Flush()
+}
+
+// FailEvent ends a failed stream of events: as an error answer if nothing was sent, and else with an event error that
+// has the problem.
+func (s *Sink) FailEvent(ctx context.Context, err error) {
+	p := problemOf(ctx, err)
+	if !s.started {
+		p.write(s.w)
+		return
+	}
+	_ = s.Event("error", p) // the client is gone
+}
+
 var _ io.Writer = (*Sink)(nil)

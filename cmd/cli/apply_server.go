@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,7 +65,7 @@ func (c *client) exchange(
 func (c *client) exchangeRaw(
 	ctx context.Context, method, path, tag string, body any,
 ) (raw []byte, newTag string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.limit, answerTimeout))
 	defer cancel()
 	with := *c
 	if tag != "" {

@@ -35,6 +35,8 @@ type client struct {
 	at     endpoint
 	http   *http.Client
 	header http.Header // of every request, in addition to the usual ones
+	// limit is how long an answer to exchangeRaw may take, 0 for answerTimeout.
+	limit time.Duration
 }
 
 // apiError is an answer that is no success.

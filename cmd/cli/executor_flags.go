@@ -101,7 +101,7 @@ func reserved() []string {
 	return []string{
 		"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM", oidcSecretEnv, signingKeyEnv, encryptionKeyEnv,
 		smtpPasswordEnv,
-		twilioTokenEnv,
+		twilioTokenEnv, aiKeyEnv,
 	}
 }
 

@@ -52,6 +52,7 @@ func nouns() []noun {
 		{name: "drift ignore", as: "ignore", under: "drift", plural: "rules", paths: "drift/ignores",
 			prefix: ids.DriftIgnore, columns: "host,resource,expires_at,reason"},
 		{name: "change", paths: "changes"},
+		{name: "ai", plural: "answers of a language model", paths: "ai"},
 		{name: "user", paths: "users", prefix: ids.User, label: "username", aliases: []string{"account"},
 			columns: "role,full_name,has_password,created_at"},
 		{name: "token", paths: "tokens", prefix: ids.Token, label: named,
@@ -177,6 +178,8 @@ func verbOf(o apidoc.Operation, rest string) string {
 		return "relaunch"
 	case "find-in-log":
 		return "find"
+	case "propose-run":
+		return "propose"
 	}
 	var names []string
 	for part := range strings.SplitSeq(strings.Trim(rest, "/"), "/") {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-automation/writ/cmd/cli/internal/apidoc"
+	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/ids"
 )
 
@@ -258,13 +259,19 @@ func done(verb string) string {
 	return verb
 }
 
-// send sends a request and prints its answer: the line of a new object, a new secret alone, else the whole answer.
+// send sends a request and prints its answer: the line of a new object, a new secret or advice alone, else the whole
+// answer.
 func (n *noun) send(
 	ctx context.Context, c *client, o operation, path string, body map[string]any, out printer,
 ) error {
 	var sent any
 	if body != nil {
 		sent = body
+	}
+	advice := o.Tag == "ai"
+	if advice { // a language model takes its time
+		patient := *c
+		patient.limit, c = ai.CallTimeout+answerTimeout, &patient
 	}
 	resp, _, err := c.exchangeRaw(ctx, o.Method, path, "", sent)
 	if err != nil {
@@ -284,6 +291,9 @@ func (n *noun) send(
 		return out.document(json.RawMessage(resp))
 	case secret != "" && strings.HasPrefix(o.ID, "mint-"):
 		_, err := fmt.Fprintln(out.out, plainText(secret)) // alone, so that a script can keep it
+		return err
+	case advice && stringField(answer, "text") != "": // alone, so that a script can be kept
+		_, err := fmt.Fprintln(out.out, plainText(strings.TrimSuffix(stringField(answer, "text"), "\n")))
 		return err
 	case o.verb == "create" || o.verb == "edit" || o.verb == "add":
 		n.printLine(out, done(o.verb), answer)

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/platform/config"
 	"github.com/writ-automation/writ/ports/estate"
+	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/secret"
 )
@@ -64,6 +65,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.InsecureCookies, "insecure-cookies", false, "allow browser sign-in over plain http from other machines")
 	f.signIn.register(fs, &f.OIDC, &f.SAML)
 	f.notify.register(fs, &f.Notify)
+	registerAI(fs, &f.AI)
 	config.DurationVar(fs, &f.Catchup, "schedule-catchup", 5*time.Minute,
 		"how late a missed schedule still fires")
 	fs.BoolVar(&f.MetricsAuth, "metrics-auth", false, "require a token for /metrics")
@@ -81,6 +83,7 @@ func (f *serveFlags) settings(w environment) (compose.Settings, error) {
 	s := f.Settings
 	s.Docs = w.docs
 	s.PublicURL, s.Announce, s.SigningKey = strings.TrimRight(s.PublicURL, "/"), w.out, secret.Text(w.env(signingKeyEnv))
+	s.AI.Key = extension.AIKey(w.env(aiKeyEnv))
 	var errs []error
 	for _, step := range []func() error{
 		func() error { return f.executorFlags.complete(&s.Executor, w) },

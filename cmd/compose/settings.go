@@ -117,6 +117,7 @@ type Settings struct {
 	PolicyFile string
 
 	Notify Notify
+	AI     AI
 
 	demo  *demoContent // nil for every other server
 	links *signInLinks // of a desktop, nil for every other server
@@ -217,7 +218,7 @@ func (s *Settings) Validate() error {
 		}
 	}
 	return errors.Join(s.Executor.validate(), s.Install.validate(), s.validateRelay(), s.OIDC.validate(s),
-		s.SAML.validate(s), s.Notify.validate())
+		s.SAML.validate(s), s.Notify.validate(), s.AI.validate())
 }
 
 func (s *Settings) validateRelay() error {

@@ -51,7 +51,7 @@ func threats() []Promise {
 		{ID: "T31", Text: "links that are exchanged while the server uses them"},
 		{ID: "T32", Text: "connections, streams and requests beyond measure"},
 		{ID: "T33", Text: "compressed bodies that unpack to too much"},
-		{ID: "T34", Text: "instructions to a language model in the data of runs", Planned: "assistance by language models"},
+		{ID: "T34", Text: "instructions to a language model in the data of runs"},
 		{ID: "T35", Text: "an approval is avoided, or the held run is changed"},
 		{ID: "T36", Text: "the audit trail is edited, forked or rolled back"},
 		{ID: "T37", Text: "a binary that was not built from its source"},

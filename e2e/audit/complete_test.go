@@ -209,8 +209,9 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 		licence := filepath.Join(t.TempDir(), "licence.json") // for the repair of drift
 		write(t, licence, string(harness.Licence(t, system.Team, time.Hour)))
 		w.Server = harness.Start(t, harness.Options{
-			DB: dbURL, Flags: []string{"--local-projects", filepath.Dir(w.repo), "--license", licence}, Main: brittleMain,
-			Env: []string{"BRITTLE=" + w.brittle},
+			DB: dbURL, Main: brittleMain,
+			Flags: append(w.model().Flags(), "--local-projects", filepath.Dir(w.repo), "--license", licence),
+			Env:   []string{"BRITTLE=" + w.brittle},
 		})
 		publish(t, w.Dir+"/fails.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n    - fail: {msg: no}\n")
 		publish(t, w.Dir+"/hosts", "a ansible_connection=local\nb ansible_connection=local\n")
@@ -219,6 +220,7 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 		maps.Copy(drives, secretCalls())
 		maps.Copy(drives, deadLetterCalls())
 		maps.Copy(drives, driftCalls())
+		maps.Copy(drives, aiCalls())
 		for _, op := range recorded(t, w.Client) {
 			if slices.Contains(elsewhere(), op.id) {
 				continue

@@ -43,7 +43,7 @@ type entry struct {
 
 // consequences lists the entries that follow from a request in addition to its own entry.
 func consequences() []string {
-	return []string{"run.hold", "run.start", "run.final", "audit.beat"}
+	return []string{"run.hold", "run.start", "run.final", "audit.beat", "ai.propose"}
 }
 
 // trail returns the entries after seq, oldest first.

@@ -89,6 +89,7 @@ func rows() map[string]row {
 	maps.Copy(all, factRows())
 	maps.Copy(all, fleetRows())
 	maps.Copy(all, driftRows())
+	maps.Copy(all, aiRows())
 	return all
 }
 

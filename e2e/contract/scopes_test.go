@@ -16,7 +16,7 @@ func scopesOf(op operation, least identity.Role) []identity.Scope {
 		return identity.AllScopes()
 	case "launch-template":
 		return []identity.Scope{identity.ScopeLaunch, identity.ScopeOperate, identity.ScopeAdmin}
-	case "mint-stream-ticket", "mint-live-ticket", "resolve-inventory":
+	case "mint-stream-ticket", "mint-live-ticket", "resolve-inventory", "explain-run", "ask-question":
 		return []identity.Scope{identity.ScopeRead, identity.ScopeAdmin}
 	}
 	switch {

@@ -121,6 +121,15 @@ const (
 	ImportApply Action = "import.apply"
 )
 
+// The actions of a language model, with the digests of what it was sent and of its answer. A run that it proposed has
+// the entries of every run beside that.
+const (
+	AIExplain Action = "ai.explain"
+	AIDraft   Action = "ai.draft"
+	AIAsk     Action = "ai.ask"
+	AIPropose Action = "ai.propose"
+)
+
 // Actions lists every action.
 func Actions() []Action {
 	return []Action{
@@ -141,5 +150,6 @@ func Actions() []Action {
 		CredentialCreate, CredentialUpdate, CredentialDelete, CredentialTypeCreate, CredentialTypeUpdate,
 		CredentialTypeDelete,
 		SecretsRewrap, DeadLetterRetry, DeadLetterDelete, ImportApply,
+		AIExplain, AIDraft, AIAsk, AIPropose,
 	}
 }

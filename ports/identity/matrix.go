@@ -47,6 +47,9 @@ func Matrix() []Rule {
 		{ViaRole, Viewer, "drift", "read"},
 		{ViaRole, Viewer, "catalog", "read"},   // each object is decided by itself
 		{ViaRole, Viewer, "catalog", "launch"}, // of a template that the account may use
+		{ViaRole, Viewer, "ai", "read"},        // advice about what the account may read
+		{ViaRole, Operator, "ai", "draft"},
+		{ViaRole, Operator, "ai", "propose"}, // of a run that is held
 		{ViaRole, Operator, "drift", "reconcile"},
 		{ViaRole, Operator, "drift", "write"}, // rules that ignore drift
 		{ViaRole, Operator, "catalog", "write"},

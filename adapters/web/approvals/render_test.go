@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -127,5 +128,28 @@ func TestSentences(t *testing.T) {
 	const want = "The dry run would change 2 of 3 hosts. All alike but 1 host."
 	if got := previewText(p, changeView{hosts: 2, odd: 1}); got != want {
 		t.Error(got)
+	}
+}
+
+// TestProposalsSaySo: whoever decides about what a language model wrote knows that.
+func TestProposalsSaySo(t *testing.T) {
+	t.Parallel()
+	admin := shell.Viewer{ID: "u", Name: "mara", Role: identity.Admin}
+	for text, want := range map[string]struct {
+		run  runs.Run
+		says bool
+	}{
+		"a proposal":  {runs.Run{Origin: runs.Origin{Source: runs.FromProposal}}, true},
+		"its rerun":   {runs.Run{Labels: map[string]string{ai.ProposalLabel: ai.ProposalValue}}, true},
+		"another run": {runs.Run{Labels: map[string]string{"a": "b"}}, false},
+	} {
+		v := extreme()
+		v.run.Origin, v.run.Labels = want.run.Origin, want.run.Labels
+		w := waiting{rows: []row{{run: v.run, reach: &runs.Reach{}}}, total: 1}
+		html := render(t, admin, both(w, v, true)) + render(t, admin, both(w, v, false))
+		if strings.Contains(html, "what a language model proposed") != want.says ||
+			strings.Contains(html, ", proposed by a language model") != want.says {
+			t.Errorf("%s says the wrong thing", text)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -198,6 +199,26 @@ func previewText(p *runs.Preview, v changeView) string {
 func changedText(kinds []string) string {
 	return "Changed since it was held: " + strings.Join(kinds, ", ") + ". Earlier approvals no longer count. " +
 		"You decide about what is shown here."
+}
+
+// proposed reports whether a language model wrote the request, or the one that it repeats.
+func proposed(r *runs.Run) bool {
+	return r.Origin.Source == runs.FromProposal || r.Labels[ai.ProposalLabel] == ai.ProposalValue
+}
+
+func asksText(r *runs.Run) string {
+	if proposed(r) {
+		return "asks to run what a language model proposed:"
+	}
+	return "asks to run"
+}
+
+// byText returns who asks for a run.
+func byText(r *runs.Run) string {
+	if proposed(r) {
+		return r.Actor.Shown() + ", proposed by a language model"
+	}
+	return r.Actor.Shown()
 }
 
 func commitText(v *request) string {

@@ -222,7 +222,7 @@ func sourceText(s runs.Source) string {
 	case runs.FromReconcile:
 		return "drift"
 	case runs.FromProposal:
-		return "a draft"
+		return "a language model"
 	case runs.FromImport:
 		return "an import"
 	}

@@ -133,6 +133,8 @@ func phrase(a audit.Action) string {
 		return "tried again"
 	case audit.ImportApply:
 		return "applied an import from"
+	case audit.AIExplain, audit.AIDraft, audit.AIAsk, audit.AIPropose:
+		return askedModel(a)
 	}
 	_, verb, _ := strings.Cut(string(a), ".")
 	switch strings.TrimPrefix(verb, "token_") {
@@ -144,6 +146,17 @@ func phrase(a audit.Action) string {
 		return "deleted"
 	}
 	return ""
+}
+
+// askedModel is phrase for the actions of a language model.
+func askedModel(a audit.Action) string {
+	switch a {
+	case audit.AIExplain:
+		return "asked the language model to explain"
+	case audit.AIAsk:
+		return "asked the language model a"
+	}
+	return "asked the language model for a"
 }
 
 // noun returns the word for a kind of object.
@@ -159,6 +172,8 @@ func noun(kind string) string {
 		return "organization"
 	case "user":
 		return "account"
+	case "ai": // the name says what it is
+		return ""
 	}
 	return strings.ReplaceAll(kind, "_", " ")
 }

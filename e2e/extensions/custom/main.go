@@ -1,5 +1,5 @@
 // Command custom is a custom binary with compiled-in extensions: a notifier that writes a diary, one that never
-// succeeds, a secret engine of each kind, a tool, and a subscriber of domain events.
+// succeeds, a secret engine of each kind, an AI provider, a tool, and a subscriber of domain events.
 package main
 
 import (
@@ -31,11 +31,22 @@ func main() {
 	}))
 	extension.RegisterSecretResolver("box", extension.SecretResolverFunc(unbox))
 	extension.RegisterSecretMinter("mint", mint{})
+	extension.RegisterAIProvider("parrot", parrot)
 	extension.RegisterTool("greet", extension.ToolRunnerFunc(greet))
 	if os.Getenv(many) != "" {
 		os.Exit(repeat(os.Stdin, os.Stdout))
 	}
 	os.Exit(cli.Execute(docs.Pages, compose.VendorKey(vendorKey), compose.Subscribe(events.On("brittle", brittle))))
+}
+
+// parrot makes a provider that repeats its settings and its prompt.
+func parrot(s extension.AISettings) (extension.AIProvider, error) {
+	if s.Key == "" {
+		return nil, errors.New("key: is required")
+	}
+	return extension.AIProviderFunc(func(_ context.Context, r extension.AIRequest) (extension.AIAnswer, error) {
+		return extension.AIAnswer{Text: s.Model + " at " + s.URL + ": " + r.Prompt}, nil
+	}), nil
 }
 
 // brittle is a subscriber that fails while the file "fail" exists. It appends the id of each run that it receives to

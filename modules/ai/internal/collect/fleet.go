@@ -1,0 +1,123 @@
+package collect
+
+import (
+	"context"
+	"time"
+
+	"github.com/writ-automation/writ/modules/ai/internal/plain"
+	"github.com/writ-automation/writ/modules/ai/internal/prompt"
+	"github.com/writ-automation/writ/ports/estate"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// hostFacts is how a host did in its newest runs.
+type hostFacts struct {
+	Host     string       `json:"host"`
+	Failures int          `json:"failures"`
+	Runs     int          `json:"of_runs"`
+	Last     runs.Outcome `json:"last_outcome"`
+	LastAt   time.Time    `json:"last_run_at"`
+	Flaky    bool         `json:"flaky,omitempty"`
+}
+
+// driftFacts is how far hosts are from what playbooks say.
+type driftFacts struct {
+	Resources int            `json:"drifting_resources"`
+	Hosts     int            `json:"checked_hosts"`
+	Ignored   int            `json:"ignored_resources"`
+	First     []resource     `json:"first_resources"`
+	Checked   []driftingHost `json:"first_hosts"`
+}
+
+type resource struct {
+	Host     string    `json:"host"`
+	Resource string    `json:"resource"`
+	Playbook string    `json:"playbook"`
+	Since    time.Time `json:"first_seen"`
+}
+
+type driftingHost struct {
+	Host    string `json:"host"`
+	Drifted int    `json:"drifted"`
+	Checked int    `json:"checked_tasks"`
+	Unknown int    `json:"unknown_tasks"`
+}
+
+// Estate adds the newest runs, the health of hosts and drift.
+func (c *Collector) Estate(ctx context.Context, p *prompt.Prompt) error {
+	if err := p.JSON("The time now", c.Clock.Now().UTC().Format(time.RFC3339)); err != nil {
+		return err
+	}
+	for _, add := range []func(context.Context, *prompt.Prompt) error{c.counts, c.hosts, c.drift, c.recent} {
+		if err := add(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Collector) counts(ctx context.Context, p *prompt.Prompt) error {
+	f, err := c.Facets.Facets(ctx, runs.Filter{})
+	if err != nil {
+		return err
+	}
+	return p.JSON("The number of runs by status and by tool", []any{f.Status, f.Tool})
+}
+
+func (c *Collector) hosts(ctx context.Context, p *prompt.Prompt) error {
+	list, err := c.Fleet.Hosts(ctx, estate.FleetQuery{Limit: maxHosts})
+	if err != nil {
+		return err
+	}
+	var out struct {
+		Total int         `json:"hosts"`
+		Worst []hostFacts `json:"worst_hosts"`
+	}
+	out.Total = list.Total
+	for _, h := range list.Rows {
+		out.Worst = append(out.Worst, hostFacts{h.Host, h.Failures, h.Total, h.LastOutcome, h.LastRunAt, h.Flaky})
+	}
+	return p.JSON("The health of hosts in their newest runs", out)
+}
+
+func (c *Collector) drift(ctx context.Context, p *prompt.Prompt) error {
+	list, err := c.Drift.Drift(ctx, estate.DriftQuery{Window: page.Window{Limit: maxDrift}})
+	if err != nil {
+		return err
+	}
+	out := driftFacts{Resources: list.Total, Hosts: list.Hosts, Ignored: list.Ignored}
+	for i := range list.Findings {
+		f := &list.Findings[i]
+		out.First = append(out.First, resource{f.Host, plain.Head(f.Resource, maxLabel),
+			plain.Head(f.Playbook, maxLabel), f.FirstSeen})
+	}
+	for _, h := range list.Coverage {
+		out.Checked = append(out.Checked, driftingHost{h.Host, h.Drifted, h.Checked, h.Unknown})
+	}
+	return p.JSON("Drift", out)
+}
+
+func (c *Collector) recent(ctx context.Context, p *prompt.Prompt) error {
+	for _, list := range []struct {
+		title  string
+		filter runs.Filter
+	}{
+		{"The newest runs that did not succeed", runs.Filter{Statuses: []runs.Status{runs.Failed, runs.Interrupted},
+			Limit: maxFailed, SkipTotal: true}},
+		{"The newest runs", runs.Filter{Limit: maxRuns, SkipTotal: true}},
+	} {
+		found, err := c.Runs.List(ctx, list.filter)
+		if err != nil {
+			return err
+		}
+		var out []runFacts
+		for _, r := range found.Runs {
+			out = append(out, c.facts(r))
+		}
+		if err := p.JSON(list.title, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}

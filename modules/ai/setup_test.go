@@ -1,0 +1,181 @@
+package ai_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	module "github.com/writ-automation/writ/modules/ai"
+	"github.com/writ-automation/writ/ports/ai"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/estate"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// fixture is an install as the ports of its neighbours show it.
+type fixture struct {
+	runs.Reader // what is not overridden below is never called
+	runs.Insight
+	log       string
+	run       *runs.Run
+	children  []*runs.Run
+	submitted []runs.Submission
+	refusal   error // of a submission
+	entries   []audit.Entry
+	broken    error // of the recorder
+
+	mu      sync.Mutex
+	heard   extension.AIRequest
+	answer  func(ctx context.Context, r extension.AIRequest) (extension.AIAnswer, error)
+	advisor ai.Advisor
+}
+
+func newFixture(t *testing.T, answer string) *fixture {
+	t.Helper()
+	w := &fixture{run: &runs.Run{ID: "run_1", Name: "Patch", Kind: runs.Single, Status: runs.Failed,
+		Spec: runs.Spec{Tool: "bash"}}}
+	w.answer = func(context.Context, extension.AIRequest) (extension.AIAnswer, error) {
+		return extension.AIAnswer{Text: answer, Tokens: 7}, nil
+	}
+	w.open(t, extension.AIProviderFunc(w.complete))
+	return w
+}
+
+// open wires the advisor to a provider.
+func (w *fixture) open(t *testing.T, p extension.AIProvider) {
+	t.Helper()
+	r, err := module.New(module.Params{
+		Config: module.Config{Provider: p, Name: "own", Model: "m"}, Runs: w, Insight: w, Facets: w, Fleet: fleet{},
+		Drift: drift{}, Inventories: inventories{}, Projects: projects{}, Submitter: submitter{w: w}, Recorder: w, Unit: w,
+		Clock: wall{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.advisor = r.Advisor
+}
+
+func (w *fixture) complete(ctx context.Context, r extension.AIRequest) (extension.AIAnswer, error) {
+	w.mu.Lock()
+	w.heard = r
+	w.mu.Unlock()
+	return w.answer(ctx, r)
+}
+
+type wall struct{}
+
+func (wall) Now() time.Time { return time.Now() }
+
+func (w *fixture) Get(_ context.Context, id string) (*runs.Run, error) {
+	if id != w.run.ID {
+		return nil, runs.RunNotFound.New("no run %q", id)
+	}
+	return w.run, nil
+}
+
+func (w *fixture) Children(context.Context, string) ([]*runs.Run, error) { return w.children, nil }
+
+func (w *fixture) List(context.Context, runs.Filter) (*runs.List, error) {
+	return &runs.List{Runs: []*runs.Run{w.run}, Total: 1}, nil
+}
+
+func (w *fixture) Log(_ context.Context, id string, r runs.LogRange) (*runs.LogView, error) {
+	text := w.log + " of " + id
+	text = text[max(0, len(text)-int(r.Tail)):]
+	return &runs.LogView{Copy: func(_ context.Context, to io.Writer) error {
+		_, err := io.WriteString(to, text)
+		return err
+	}}, nil
+}
+
+func (w *fixture) Why(context.Context, string) (*runs.Explanation, error) {
+	return &runs.Explanation{State: w.run.Status, Reasons: []runs.Reason{{Code: "failed", Text: "the tool failed"}}}, nil
+}
+
+func (w *fixture) Failures(context.Context, string) ([]runs.FailureGroup, error) {
+	return []runs.FailureGroup{{Task: "Install", Message: "no package", Outcome: runs.HostFailed, Count: 2,
+		Hosts: []string{"web01", "web02"}}}, nil
+}
+
+func (w *fixture) Facets(context.Context, runs.Filter) (*runs.Facets, error) {
+	return &runs.Facets{Status: map[runs.Status]int{runs.Failed: 3}, Tool: map[string]int{"bash": 3}}, nil
+}
+
+func (w *fixture) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
+
+func (w *fixture) Record(ctx context.Context, e audit.Entry) error {
+	if w.broken != nil || ctx.Err() != nil {
+		return w.broken
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entries = append(w.entries, e)
+	return nil
+}
+
+// submitter stores requests.
+type submitter struct {
+	runs.Submitter
+	w *fixture
+}
+
+func (s submitter) Submit(_ context.Context, q runs.Submission) (*runs.Run, bool, error) {
+	if s.w.refusal != nil {
+		return nil, false, s.w.refusal
+	}
+	s.w.submitted = append(s.w.submitted, q)
+	return &runs.Run{ID: "run_2", Status: runs.PendingApproval, Spec: q.Spec, Labels: q.Labels}, false, nil
+}
+
+type fleet struct{ estate.Fleet }
+
+func (fleet) Hosts(context.Context, estate.FleetQuery) (estate.FleetPage[estate.HostRank], error) {
+	return estate.FleetPage[estate.HostRank]{Total: 1,
+		Rows: []estate.HostRank{{Host: "web01", Failures: 2, Total: 10, LastOutcome: runs.HostFailed, Flaky: true}}}, nil
+}
+
+// drift hides the name of the interface, which is that of its method.
+type drift struct{ drifting }
+
+type drifting = interface{ estate.Drift }
+
+func (drift) Drift(context.Context, estate.DriftQuery) (estate.DriftPage, error) {
+	return estate.DriftPage{Total: 1, Hosts: 1, Findings: []estate.Finding{{Host: "db01", Resource: "file /etc/motd",
+		Diff: []byte(`"c4nary-diff"`)}}, Coverage: []estate.HostDrift{{Host: "db01", Drifted: 1, Checked: 4}}}, nil
+}
+
+type inventories struct{ catalog.Inventories }
+
+func (inventories) List(context.Context, catalog.Filter, page.Window) ([]catalog.Inventory, int, error) {
+	i := catalog.Inventory{}
+	i.ID, i.Name = "inv_1", "Production"
+	return []catalog.Inventory{i}, 1, nil
+}
+
+type projects struct{ catalog.Projects }
+
+func (projects) List(context.Context, catalog.Filter, page.Window) ([]catalog.Project, int, error) {
+	p := catalog.Project{}
+	p.ID, p.Name = "prj_1", "Playbooks"
+	return []catalog.Project{p}, 1, nil
+}
+
+// last returns the only entry that was recorded.
+func (w *fixture) last(t *testing.T) audit.Entry {
+	t.Helper()
+	if len(w.entries) != 1 {
+		t.Fatalf("%d entries: %+v", len(w.entries), w.entries)
+	}
+	return w.entries[0]
+}
+
+// got reports whether the model got a text.
+func (w *fixture) got(text string) bool {
+	return strings.Contains(w.heard.System+w.heard.Prompt, text)
+}
