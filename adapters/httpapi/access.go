@@ -185,7 +185,7 @@ func (r *Router) proof(hctx huma.Context, access Access, req *http.Request, st *
 		}, false, err
 	}
 	token, cookie, err := r.presented(req, st)
-	return func(ctx context.Context) (identity.Principal, error) { return r.authn.Authenticate(ctx, token) }, cookie, err
+	return r.authenticate(req, token), cookie, err
 }
 
 // writable refuses a change on a read-only install.

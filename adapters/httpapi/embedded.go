@@ -21,9 +21,8 @@ func (r *Router) Enter(req *http.Request, need identity.Need) (*http.Request, er
 	if err != nil {
 		return nil, err
 	}
-	who := func(ctx context.Context) (identity.Principal, error) { return r.authn.Authenticate(ctx, token) }
 	ctx := actor.With(req.Context(), anonymous(st))
-	p, err := who(ctx)
+	p, err := r.authenticate(req, token)(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +38,7 @@ func (r *Router) Enter(req *http.Request, need identity.Need) (*http.Request, er
 	known := actor.Actor{Type: actor.User, ID: p.User.ID, Name: p.User.Username, IP: st.ip, Token: p.TokenID}
 	ctx = actor.With(identity.With(ctx, p), known)
 	return req.WithContext(actor.WithRequest(ctx, actor.Request{
-		ID: st.id, Method: req.Method, Path: req.URL.Path, Agent: req.UserAgent(),
+		ID: st.id, Method: req.Method, Path: req.URL.Path, Agent: agentOf(req),
 	})), nil
 }
 

@@ -37,7 +37,7 @@ func acting(ctx context.Context, op *huma.Operation, req *http.Request) context.
 		path = op.Path
 	}
 	return actor.WithRequest(ctx, actor.Request{ID: RequestID(ctx), Method: req.Method, Path: path,
-		Agent: req.UserAgent()})
+		Agent: agentOf(req)})
 }
 
 // watch records later refusals of who if the operation changes something. In the returned context, refusals that a

@@ -119,6 +119,7 @@ func commandTree(w environment, wanted func(noun string) bool) *cobra.Command {
 		rerunCommand(w), retryCommand(w), relaunchCommand(w), compareCommand(w), failuresCommand(w),
 		pipelineCommand(w), watchCommand(w),
 		loginCommand(w), logoutCommand(w), contextCommand(w), apiCommand(w), whoamiCommand(w), doctorCommand(w),
+		mcpCommand(w),
 	)
 	addNouns(root, w, wanted)
 	grouped(root)

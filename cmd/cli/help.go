@@ -125,7 +125,7 @@ func serveSections() [][2]string {
 	return [][2]string{
 		{"Address and TLS", "addr tls public-url trusted-proxies insecure-cookies server ca-file admin"},
 		{"Storage and keys", "config db data-dir encryption-key-file signing-key-file license runs-dir events retain"},
-		{"Sign-in", "open session-ttl strict-grants read-only oidc saml"},
+		{"Sign-in", "open session-ttl strict-grants read-only mcp oidc saml"},
 		{"Execution", "executors queue worker source run name token default-forks drain-timeout kill-grace log-cap " +
 			"work-dir " +
 			"local-projects secret approval-ttl schedule-catchup policy-file volatile-facts " +

@@ -62,6 +62,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	config.DurationVar(fs, &f.SessionTTL, "session-ttl", 12*time.Hour, "how long a session lasts")
 	fs.BoolVar(&f.StrictGrants, "strict-grants", false, "restrict objects without a grant as well")
 	fs.BoolVar(&f.ReadOnly, "read-only", false, "refuse every change")
+	fs.BoolVar(&f.MCP, "mcp", false, "let agents use the server at /mcp, by the Model Context Protocol")
 	fs.BoolVar(&f.InsecureCookies, "insecure-cookies", false, "allow browser sign-in over plain http from other machines")
 	f.signIn.register(fs, &f.OIDC, &f.SAML)
 	f.notify.register(fs, &f.Notify)

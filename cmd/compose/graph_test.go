@@ -143,7 +143,7 @@ func TestServerGraph(t *testing.T) {
 					}
 					defer func() { _ = dir.close() }()
 					s := sampleSettings(t)
-					s.DB, s.Events, s.Open = address, url, open
+					s.DB, s.Events, s.Open, s.MCP = address, url, open, open
 					options, err := serverOptions(&s, dir, httpserver.New(httpserver.Config{}, s.Log), func(error) {})
 					if err != nil {
 						t.Fatal(err)

@@ -102,7 +102,7 @@ func serverOptions(s *Settings, dir *dataDir, front *httpserver.Server, fail fai
 		auditmodule.Upkeep, fx.Module("audience", fx.Provide(newAudience)), observation(),
 		bus, carrying(), relay(), runs.Module,
 		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, httprelay.Module,
-		httpsystem.Module, ops.Module, pages(s.Docs),
+		httpsystem.Module, ops.Module, pages(s.Docs), agentAccess(s),
 		providers(s),
 		fx.Module("connections", fx.Invoke(endLast)),
 		fx.Module("plane", fx.Provide(plane)), execution.Module,

@@ -85,6 +85,7 @@ type Settings struct {
 	MetricsAuth     bool
 	StrictGrants    bool // restrict objects that carry no grant as well
 	ReadOnly        bool // refuse every change by a request
+	MCP             bool // agents may speak with the server
 	VolatileFacts   []string
 	InsecureCookies bool // session cookies also over plain http from other machines
 	SessionTTL      time.Duration

@@ -76,6 +76,7 @@ func Libraries() map[string][]string {
 		"inventory":   nil,
 		"importers":   {"go.yaml.in/yaml/v3", "github.com/robfig/cron/v3"},
 		"relayclient": nil,
+		"mcp":         {"github.com/modelcontextprotocol/go-sdk/**"},
 		"goplugin":    {"github.com/hashicorp/**", "google.golang.org/**"},
 		"web": {
 			"github.com/a-h/templ/**", "github.com/yuin/goldmark/**", "github.com/danielgtaylor/huma/v2/**", "./docs",

@@ -16,6 +16,7 @@ type Line struct {
 	ID     string
 	At     time.Time
 	Actor  actor.Actor // Name and IP are empty after their erasure
+	Agent  string      // the program that made the request, as it named itself; empty without one and after an erasure
 	Action Action
 	Method string
 	// Path is the request's path, empty without a request and after an erasure.

@@ -26,6 +26,11 @@ type Scopes []Scope
 // AllScopes returns every scope, the least first.
 func AllScopes() Scopes { return Scopes{ScopeRead, ScopeLaunch, ScopeOperate, ScopeAdmin} }
 
+// AgentHeader is the header with the name of the agent for which a program sends a request, as a user agent names a
+// program. With it, a token without scopes only reads. Anyone can leave it out, so it prevents mistakes and not
+// attacks: scopes do that.
+const AgentHeader = "Writ-Agent"
+
 func (s Scopes) unlimited() bool { return len(s) == 0 || slices.Contains(s, ScopeAdmin) }
 
 // Within reports whether s allows nothing that outer does not allow.

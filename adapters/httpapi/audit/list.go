@@ -42,6 +42,8 @@ type ActorBody struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty" doc:"Absent after it is erased."`
 	IP   string `json:"ip,omitempty" doc:"Absent if there was none, and after it is erased."`
+	// Agent is a name that a program gave itself.
+	Agent string `json:"agent,omitempty" doc:"The program that made the request, as it named itself, after the agent that it acted for. Absent if there was none, and after it is erased."`
 }
 
 // ObjectBody is the object of an entry.
@@ -73,8 +75,9 @@ func entryBody(l audit.Line) EntryBody {
 	b := EntryBody{
 		Seq: l.Seq, ID: l.ID, At: l.At, Action: string(l.Action), Method: l.Method, Path: l.Path, Run: l.Run,
 		Outcome: string(l.Outcome),
-		Actor:   ActorBody{Type: string(l.Actor.Type), ID: l.Actor.ID, Name: l.Actor.Name, IP: l.Actor.IP},
-		Text:    l.Text, Details: l.Details, DetailsHash: l.DetailsHash,
+		Actor: ActorBody{Type: string(l.Actor.Type), ID: l.Actor.ID, Name: l.Actor.Name, IP: l.Actor.IP,
+			Agent: l.Agent},
+		Text: l.Text, Details: l.Details, DetailsHash: l.DetailsHash,
 		PrevHash: hex.EncodeToString(l.PrevHash[:]), Hash: hex.EncodeToString(l.Hash[:]),
 	}
 	if l.Actor.Type == actor.Worker {

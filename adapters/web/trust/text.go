@@ -21,6 +21,7 @@ const (
 	bundleHint     = "It is checked without this server: by the verifier, by writ audit verify, or by tools of your own."
 	bundleGet      = "Download the bundle"
 	sealGet        = "Read seal.json"
+	programText    = "Program:"
 	actorText      = "Actor"
 	actorHelp      = "The id of an account; system or cli."
 	objectText     = "Object"

@@ -177,11 +177,20 @@ func trailAddress(actor, object string, before int64) string {
 	return "/ui/trust/trail?" + q.Encode()
 }
 
-// details returns the document of an entry for a reader, empty if there is none.
+// details returns the document of an entry for a reader, and the program that made the request; empty if there is no
+// document.
 func details(l audit.Line) string {
 	if len(l.Details) == 0 {
 		return ""
 	}
+	text := document(l)
+	if l.Agent != "" {
+		text += "\n" + programText + " " + l.Agent
+	}
+	return text
+}
+
+func document(l audit.Line) string {
 	var v any
 	if json.Unmarshal(l.Details, &v) != nil {
 		return string(l.Details)

@@ -29,7 +29,7 @@ func TestLinesEscapeAndNameErasures(t *testing.T) {
 	for _, l := range []audit.Line{
 		{Seq: 48211, At: now, Action: audit.RunApprove, Actor: actor.Actor{Type: actor.User, Name: hostile},
 			Object: audit.Object{Kind: "run", ID: "run_01k0a8bq3vtx5zk9w2m4n6p8rs"}, Text: hostile,
-			Details: json.RawMessage(`{"reason":"</pre><script>"}`)},
+			Details: json.RawMessage(`{"reason":"</pre><script>"}`), Agent: "coder/1.2 <script>"},
 		{Seq: 2, At: now, Action: audit.UserCreate, Outcome: audit.Denied, Actor: actor.Actor{Type: actor.User, ID: "usr_x"}},
 		{Seq: 3, At: now, Action: audit.RunStart, Actor: actor.Actor{Type: actor.Worker, ID: "wkr_x"}},
 		{Seq: 4, At: now, Action: audit.RunStart, Actor: actor.Actor{Type: actor.Worker, Name: "relay/edge~0a1b2c3d"}},
@@ -40,7 +40,7 @@ func TestLinesEscapeAndNameErasures(t *testing.T) {
 	}
 	page := b.String()
 	for _, want := range []string{"48,211", "released", "/ui/runs/run_01k0a8bq3vtx5zk9w2m4n6p8rs", ">run n6p8rs<",
-		shell.ErasedText, deniedText, "created", "<b>A worker</b>", "<b>edge</b>"} {
+		shell.ErasedText, deniedText, "created", "<b>A worker</b>", "<b>edge</b>", programText + " coder/1.2"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing in %s", want, page)
 		}

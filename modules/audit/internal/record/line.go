@@ -39,6 +39,8 @@ func Line(s *audit.Stored) (audit.Line, error) {
 			line.Actor.Name = d.Value
 		case disclosure.NetAddr:
 			line.Actor.IP = d.Value
+		case disclosure.NetAgent:
+			line.Agent = d.Value
 		case disclosure.ObjName:
 			line.Object.Name = d.Value
 		case disclosure.Path:

@@ -124,7 +124,7 @@ func TestAUnitIsOneAppendBehindTheGenesis(t *testing.T) {
 	want := audit.Line{
 		Seq: 2, ID: c.entries[1].ID, At: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Action: audit.RunSubmit,
 		Method: "POST", Path: "/v1/runs",
-		Actor:  actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada Example", IP: "192.0.2.1"},
+		Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada Example", IP: "192.0.2.1"}, Agent: "curl/8",
 		Object: audit.Object{Kind: "run", ID: "run_1", Name: "deploy"},
 		Run:    "run_1", Outcome: audit.Applied, Text: "why it was done", Details: json.RawMessage(`{"a":[1,"x",{"y":7}],"b":true}`),
 		DetailsHash: line.DetailsHash, PrevHash: c.entries[0].Hash, Hash: c.entries[1].Hash,
