@@ -141,7 +141,7 @@ func scopedOperations(t *testing.T, open OpenAuthorizer) {
 		"audit:verify": "read admin", "audit:register": "read admin",
 		"catalog:write": "operate admin", "run:submit": "operate admin", "run:control": "operate admin",
 		"pipeline:submit": "operate admin", "run:approve": "admin", "drift:reconcile": "operate admin",
-		"drift:write": "operate admin",
+		"drift:write": "operate admin", "ai:draft": "operate admin", "ai:propose": "operate admin",
 	}
 	needs := []identity.Need{{Kind: "user", Act: "read"}, {Kind: "user", Act: "write"}, {Kind: "token", Act: "revoke"},
 		{Kind: "run", Act: "approve"}, {Kind: "audit", Act: "read"}, {Kind: "audit", Act: "register"},
