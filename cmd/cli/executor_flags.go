@@ -54,6 +54,7 @@ func (f *executorFlags) register(
 		"`directory` for the private files of runs (default in memory if 512 MiB are free)")
 	fs.StringVar(&x.WorkDir, "work-dir", "",
 		"`directory` that relative playbook and inventory paths begin at (default the working directory)")
+	fs.StringVar(&x.PluginsDir, "plugins-dir", "", "`directory` whose executables are started as plugins (default none)")
 	config.DurationVar(fs, &x.KillGrace, "kill-grace", 10*time.Second,
 		"time between TERM and KILL when a run is ended")
 	config.DurationVar(fs, &x.DrainTimeout, "drain-timeout", 30*time.Second,
