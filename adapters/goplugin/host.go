@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/system"
 )
 
 // Config says which plugins are started.
@@ -134,12 +135,13 @@ func (p *supervised) names(kind string) []string {
 	}
 }
 
-// kinds returns the seams for which a plugin provides something, in the API's words.
-func (p *supervised) kinds() []string {
-	out := []string{}
-	for _, k := range []struct{ kind, shown string }{
-		{tool, "tool"}, {notifier, "notifier"}, {engine, "secret_engine"},
-	} {
+// kinds returns the seams for which a plugin provides something.
+func (p *supervised) kinds() []system.ExtensionKind {
+	out := []system.ExtensionKind{}
+	for _, k := range []struct {
+		kind  string
+		shown system.ExtensionKind
+	}{{tool, system.ToolExtension}, {notifier, system.NotifierExtension}, {engine, system.EngineExtension}} {
 		if len(p.names(k.kind)) > 0 {
 			out = append(out, k.shown)
 		}
@@ -183,28 +185,20 @@ func (h *Host) Tools() map[string]Tool {
 	return out
 }
 
-// Status describes a plugin.
-type Status struct {
-	Name     string
-	Kinds    []string
-	Version  string
-	State    string
-	Restarts int
-	Error    string
-}
+var _ system.Extensions = (*Host)(nil)
 
-// Status describes all plugins by name, those that were skipped too.
-func (h *Host) Status() []Status {
-	out := make([]Status, 0, len(h.plugins))
+// Extensions describes all plugins, those that were skipped too.
+func (h *Host) Extensions(context.Context) []system.Extension {
+	out := make([]system.Extension, 0, len(h.plugins))
 	for _, p := range h.plugins {
 		p.mu.Lock()
-		s := Status{Name: p.name, Kinds: p.kinds(), Version: p.description.GetVersion(), State: p.state,
+		e := system.Extension{Name: p.name, Kinds: p.kinds(), Version: p.description.GetVersion(), State: p.state,
 			Restarts: p.restarts}
 		if p.failure != nil {
-			s.Error = p.failure.Error()
+			e.Error = p.failure.Error()
 		}
 		p.mu.Unlock()
-		out = append(out, s)
+		out = append(out, e)
 	}
 	return out
 }

@@ -31,8 +31,8 @@ func (l *lines) Write(b []byte) (int, error) {
 	defer l.mu.Unlock()
 	for rest := b; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		if room := wire.MaxEnd - len(l.begun); room > 0 {
-			l.begun = append(l.begun, line[:min(len(line), room)]...)
+		if left := wire.MaxEnd - len(l.begun); left > 0 {
+			l.begun = append(l.begun, line[:min(len(line), left)]...)
 		}
 		if whole {
 			l.line()
@@ -73,8 +73,8 @@ func (l *lines) refill() {
 	l.used, l.dropped = 0, 0
 }
 
-// follow takes what the plugin prints by the variables os.Stdout and os.Stderr, which go-plugin sends as a stream. Unread
-// it would block the plugin.
+// follow takes what the plugin prints by the variables os.Stdout and os.Stderr, which go-plugin sends as a stream. A
+// stream that nobody reads blocks the plugin.
 func (l *lines) follow(s *session) {
 	stream, err := s.conn.NewStream(s.ctx, &grpc.StreamDesc{ServerStreams: true}, "/plugin.GRPCStdio/StreamStdio")
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,6 +44,8 @@ func behave(name, dir string) {
 		plugin.Serve(plugin.Extension{Tools: map[string]extension.ToolRunner{"bash": nothing()}})
 	case "hostile":
 		plugin.Serve(hostile(dir))
+	case "mayfly":
+		plugin.Serve(plugin.Extension{SecretResolvers: map[string]extension.SecretResolver{"mayfly": mayfly{}}})
 	case "empty":
 		plugin.Serve(plugin.Extension{})
 	case "panics":
@@ -68,8 +71,12 @@ func behave(name, dir string) {
 	}
 }
 
-// forever waits for longer than any test.
-func forever() { <-time.After(time.Hour) }
+// forever waits for a signal that nobody sends.
+func forever() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGUSR1)
+	<-c
+}
 
 // babble fills both outputs.
 func babble() {
@@ -165,6 +172,17 @@ func (b box) Resolve(ctx context.Context, config map[string]any) (string, error)
 		return "", errors.New("the box has nothing of that name")
 	}
 	return string(text), nil
+}
+
+// mayfly dies when it is described.
+type mayfly struct{ box }
+
+func (mayfly) ConfigFields() []extension.ConfigField {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		panic(err)
+	}
+	forever()
+	return nil
 }
 
 // mint is a dynamic engine: a secret is valid as long as its file exists.

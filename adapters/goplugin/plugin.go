@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/extension/plugin/wire"
+	"github.com/writ-automation/writ/ports/system"
 )
 
 // pace are the bounds in time and number.
@@ -32,13 +33,6 @@ func defaultPace() pace {
 	}
 }
 
-// The states of a plugin.
-const (
-	Running    = "running"
-	Restarting = "restarting"
-	Failed     = "failed"
-)
-
 // supervised is one executable with its supervised process.
 type supervised struct {
 	host        *Host
@@ -50,7 +44,7 @@ type supervised struct {
 	mu       sync.Mutex
 	session  *session
 	changed  chan struct{} // closed when session or state change
-	state    string
+	state    system.ExtensionState
 	restarts int
 	failure  error
 }
@@ -58,14 +52,14 @@ type supervised struct {
 func newSupervised(h *Host, f found) *supervised {
 	p := &supervised{
 		host: h, name: f.name, path: f.path, slots: make(chan struct{}, h.pace.calls), changed: make(chan struct{}),
-		state: Failed, failure: f.err,
+		state: system.ExtensionFailed, failure: f.err,
 	}
 	p.lines = &lines{log: h.Log.With("plugin", f.name)}
 	return p
 }
 
 // set changes the state and wakes those who wait for it.
-func (p *supervised) set(state string, s *session, failure error) {
+func (p *supervised) set(state system.ExtensionState, s *session, failure error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state, p.session, p.failure = state, s, failure
@@ -86,13 +80,13 @@ func (p *supervised) first(ctx context.Context) {
 	}
 	if err != nil {
 		p.description = nil
-		p.set(Failed, nil, err)
+		p.set(system.ExtensionFailed, nil, err)
 		return
 	}
 	if len(p.description.GetEngines()) > 0 {
 		p.lines.silence()
 	}
-	p.set(Running, s, nil)
+	p.set(system.ExtensionRunning, s, nil)
 }
 
 // supervise starts the process again whenever it ended or stopped answering, until ctx ends.
@@ -101,10 +95,10 @@ func (p *supervised) supervise(ctx context.Context) {
 	for p.session != nil {
 		ended := p.session
 		calm, why := p.watch(ctx, ended)
-		p.set(Restarting, nil, why)
+		p.set(system.ExtensionRestarting, nil, why)
 		closing := ended.close()
 		if ctx.Err() != nil {
-			p.set(Failed, nil, errEnded)
+			p.set(system.ExtensionFailed, nil, errEnded)
 			return
 		}
 		if calm {
@@ -113,18 +107,18 @@ func (p *supervised) supervise(ctx context.Context) {
 		p.host.Log.WarnContext(ctx, "a plugin ended", "plugin", p.name, "error", why, "closing", closing)
 		for s := (*session)(nil); s == nil; {
 			if failures++; failures > p.host.pace.restarts {
-				p.set(Failed, nil, fmt.Errorf("it ended %d times in a row, at last so: %w", failures, why))
+				p.set(system.ExtensionFailed, nil, fmt.Errorf("it ended %d times in a row, at last so: %w", failures, why))
 				p.host.Log.ErrorContext(ctx, "a plugin is not started again", "plugin", p.name, "error", why)
 				return
 			}
-			p.set(Restarting, nil, why)
+			p.set(system.ExtensionRestarting, nil, why)
 			pause := min(p.host.pace.pause<<min(failures-1, 16), p.host.pace.longest)
 			if !background.Wait(ctx, pause) {
-				p.set(Failed, nil, errEnded)
+				p.set(system.ExtensionFailed, nil, errEnded)
 				return
 			}
 			if s, why = p.again(ctx); s != nil {
-				p.set(Running, s, nil)
+				p.set(system.ExtensionRunning, s, nil)
 			}
 		}
 	}
@@ -180,8 +174,11 @@ func (p *supervised) watch(ctx context.Context, s *session) (calm bool, why erro
 // errBusy is the error of a call beyond the bound in number.
 var errBusy = errors.New("too many calls at once")
 
+// request makes a call and returns its answer.
+type request func(ctx context.Context, c wire.ExtensionClient) (proto.Message, error)
+
 // call makes one call, within the bounds. A plugin that restarts is waited for.
-func (p *supervised) call(ctx context.Context, do func(ctx context.Context, c wire.ExtensionClient) (proto.Message, error)) error {
+func (p *supervised) call(ctx context.Context, do request) error {
 	ctx, cancel := context.WithTimeout(ctx, p.host.pace.call)
 	defer cancel()
 	select {
@@ -216,7 +213,7 @@ func (p *supervised) running(ctx context.Context) (*session, error) {
 		switch {
 		case s != nil:
 			return s, ctx.Err()
-		case state == Failed:
+		case state == system.ExtensionFailed:
 			return nil, errors.New("it does not run")
 		}
 		select {

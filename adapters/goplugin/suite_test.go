@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/extension/extensiontest"
+	"github.com/writ-automation/writ/ports/system"
 	"github.com/writ-automation/writ/ports/waittest"
 )
 
@@ -53,7 +54,7 @@ func place(t *testing.T, names ...string) string {
 // quick is the pace of tests.
 func quick() pace {
 	p := defaultPace()
-	p.start, p.pause, p.longest, p.ping = 5*time.Second, time.Millisecond, 10*time.Millisecond, 50*time.Millisecond
+	p.start, p.pause, p.longest, p.ping = time.Minute, time.Millisecond, 10*time.Millisecond, 50*time.Millisecond
 	return p
 }
 
@@ -182,7 +183,7 @@ func TestLeases(t *testing.T) {
 		killAll(t, dir, "good")
 		waittest.Eventually(t, time.Minute, "it runs again", func() bool {
 			s := h.status("good")
-			return s.State == Running && s.Restarts > before
+			return s.State == system.ExtensionRunning && s.Restarts > before
 		})
 		if err := lease.Revoke(ctx); (err == nil) != survives {
 			t.Errorf("%s: revoked after the process that minted it: %v", name, err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -61,7 +62,7 @@ func odd(ctx context.Context, spec extension.ToolSpec, out io.Writer) (none exte
 	switch spec.Command {
 	case "die":
 		err = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		<-time.After(time.Hour)
+		forever()
 	case "panic":
 		panic("at the disco")
 	case "exit":
@@ -72,6 +73,10 @@ func odd(ctx context.Context, spec extension.ToolSpec, out io.Writer) (none exte
 	case "extra":
 		_, err = end.Write([]byte{0xa0, 0x06, 1}) // a member with the number 100
 		os.Exit(0)
+	case "late":
+		report, _ := wire.EncodeEnd(none, nil)
+		_, err = end.Write(report)
+		os.Exit(3)
 	case "flood":
 		line := bytes.Repeat([]byte("x"), 1<<16)
 		for range 64 {
@@ -85,13 +90,20 @@ func odd(ctx context.Context, spec extension.ToolSpec, out io.Writer) (none exte
 			return none, err
 		}
 		if spec.Command == "deaf" {
-			<-time.After(time.Hour)
+			forever()
 		}
 		<-ctx.Done()
 	default:
 		err = errors.New("it does not start:\nno " + strings.Repeat("x", 5000))
 	}
 	return none, err
+}
+
+// forever waits for a signal that nobody sends.
+func forever() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGUSR1)
+	<-c
 }
 
 func fixture(t *testing.T, name string, c proc.Config) *Tool {
@@ -125,12 +137,14 @@ func TestTool(t *testing.T) {
 }
 
 // TestOdd checks that a tool which dies, lies or floods fails its run with a cause.
+// Keeps T09, F07.
 func TestOdd(t *testing.T) {
 	t.Parallel()
 	tool := fixture(t, "odd", proc.Config{})
 	for command, want := range map[string]string{
 		"die": "ended before the tool did, with exit code 137", "panic": "ended before the tool did, with exit code 2",
-		"exit": "ended before the tool did, with exit code 0", "lie": "unreadable", "extra": "unknown members",
+		"exit": "ended before the tool did, with exit code 0", "lie": "unreadable", "late": "exit code 3 after the tool",
+		"extra": "unknown members",
 		"flood": "unknown members", "": "it does not start: no x",
 	} {
 		t.Run(command, func(t *testing.T) {
@@ -176,7 +190,11 @@ func TestCancel(t *testing.T) {
 	for command, want := range map[string]int{"live": 143, "deaf": 137} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			tool := fixture(t, "odd", proc.Config{KillGrace: time.Second})
+			grace := time.Minute
+			if command == "deaf" {
+				grace = 300 * time.Millisecond
+			}
+			tool := fixture(t, "odd", proc.Config{KillGrace: grace})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var out heard

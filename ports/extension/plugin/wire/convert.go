@@ -105,9 +105,16 @@ func DecodeCall(b []byte) (tool string, s extension.ToolSpec, err error) {
 	return m.GetTool(), s, nil
 }
 
-// EncodeEnd returns the report of a process that ran a tool.
+// maxExit is the largest exit code.
+const maxExit = 255
+
+// EncodeEnd returns the report of a process that ran a tool. An exit code that no process has is 255.
 func EncodeEnd(r extension.ToolResult, failed error) ([]byte, error) {
-	m := &ToolEnd{Ended: true, ExitCode: int32(min(max(r.ExitCode, 0), 255))} //nolint:gosec // a small number
+	code := r.ExitCode
+	if code < 0 || code > maxExit { // such as -1, which os/exec has for a program that a signal ended
+		code = maxExit
+	}
+	m := &ToolEnd{Ended: true, ExitCode: int32(code)} //nolint:gosec // a small number
 	if failed != nil {
 		m.Error = text(Short(failed.Error()))
 	}
@@ -129,7 +136,7 @@ func DecodeEnd(b []byte) (r extension.ToolResult, failed, err error) {
 	if err := Strict(m); err != nil {
 		return r, nil, err
 	}
-	if code := m.GetExitCode(); code < 0 || code > 255 {
+	if code := m.GetExitCode(); code < 0 || code > maxExit {
 		return r, nil, fmt.Errorf("its report has the exit code %d", code)
 	}
 	if m.GetError() != "" {
