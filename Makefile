@@ -22,7 +22,8 @@ LOW_PRIORITY := -toolexec 'nice -n 10'
 # No tables for debuggers are made, which takes a tenth of the time; traces of panics do not need them.
 PLAIN := CGO_ENABLED=0
 # The program inside the boundary of a run is built first and embedded (the tag shim): it is small, so it starts quickly.
-TAGS := shim
+# gRPC's traces would execute templates of the standard library (grpcnotrace), see docs/adr/0091.
+TAGS := shim,grpcnotrace
 FLAGS = -trimpath -gcflags=all=-dwarf=0 $(foreach p,$(SELDOM),'-gcflags=$(p)/...=-l -dwarf=0') -tags $(TAGS)
 # Code that runs once a request, or less often, is not inlined, which makes the binary almost six MiB smaller. What every
 # request runs through stays inlined: without that, net/http and huma answer a tenth fewer requests.
@@ -117,7 +118,7 @@ test-plain:
 test-long: shim ## storms, soaks, large cases and everything else, all with the race detector, in another order each time
 	@e2e/setup/install.sh long
 	@mkdir -p $(BINARIES)-race
-	go build $(RACE_FLAGS) -buildvcs=false -ldflags "$(TEST_VENDOR)" -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
+	go build $(RACE_FLAGS) -buildvcs=false -ldflags "$(TEST_VENDOR)" -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom ./e2e/extensions/plugged ./docs/examples/custom-adapter ./docs/examples/plugin
 	go build $(RACE_FLAGS) -buildvcs=false -ldflags "$(TEST_VENDOR)" -tags crashpoints -o $(BINARIES)-race/writ-crashpoints ./cmd/writ
 	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -o $(BINARIES)-race/writ-release ./cmd/writ
 	$(PG) $(MAKE) --no-print-directory BINARIES=$(BINARIES)-race test-long-all
@@ -151,7 +152,7 @@ vet-darwin:
 # since the test cache compares times.
 binaries: shim ## build what the end-to-end tests run
 	@mkdir -p $(BINARIES) $(BINARIES).new
-	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -o $(BINARIES).new/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -o $(BINARIES).new/ ./cmd/writ ./e2e/extensions/custom ./e2e/extensions/plugged ./docs/examples/custom-adapter ./docs/examples/plugin
 	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -tags $(TAGS),crashpoints -o $(BINARIES).new/writ-crashpoints ./cmd/writ
 	@ln -f $(BINARIES).new/writ $(BINARIES).new/writ-release
 	@for f in $(BINARIES).new/*; do cmp -s "$$f" "$(BINARIES)/$${f##*/}" || mv -f "$$f" $(BINARIES)/; done; rm -rf $(BINARIES).new
@@ -191,8 +192,9 @@ golden: ## write what is generated: the tables in docs and the golden files
 	go test ./adapters/httpapi ./adapters/web ./cmd/cli/internal/manifest ./cmd/cli/internal/apidoc ./cmd/cli ./modules/policy/internal/risk -count=1 -p 1 -run Golden -update
 	go test ./e2e/arch ./cmd/cli/internal/manifest -count=1 -run 'Page' -update
 
-generate: ## write the Go code of the components of the web interface
+generate: ## write the Go code of the components of the web interface, and of the protocol of plugins
 	cd adapters/web && go generate .
+	cd ports/extension/plugin/wire && go generate .
 
 openapi: build ## print the OpenAPI document that this build serves
 	@e2e/setup/openapi.sh

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -110,11 +111,16 @@ func whole(p *httpapi.Params) {
 		estateapi.New(estateapi.Params{Estate: struct{ estate.Estate }{}, Fleet: struct{ estate.Fleet }{},
 			Ignores: struct{ estate.Ignores }{}}),
 		policyapi.New(policyapi.Params{Policies: struct{ policy.Policies }{}, Windows: struct{ policy.Windows }{}}),
-		systemapi.New(struct{ system.DeadLetters }{}), importerapi.New(importerapi.Params{}),
+		systemapi.New(struct{ system.DeadLetters }{}, noExtensions{}), importerapi.New(importerapi.Params{}),
 		aiapi.New(aiapi.Params{}),
 		executionapi.New(executionapi.Params{Tokens: struct{ execution.WorkerTokens }{}}), notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))
 }
+
+// noExtensions is a server without extensions.
+type noExtensions struct{}
+
+func (noExtensions) Extensions(context.Context) []system.Extension { return nil }
 
 func setup(t *testing.T, change ...func(*httpapi.Params)) *fixture {
 	t.Helper()

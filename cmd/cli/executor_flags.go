@@ -54,6 +54,7 @@ func (f *executorFlags) register(
 		"`directory` for the private files of runs (default in memory if 512 MiB are free)")
 	fs.StringVar(&x.WorkDir, "work-dir", "",
 		"`directory` that relative playbook and inventory paths begin at (default the working directory)")
+	fs.StringVar(&x.PluginsDir, "plugins-dir", "", "`directory` whose executables are started as plugins (default none)")
 	config.DurationVar(fs, &x.KillGrace, "kill-grace", 10*time.Second,
 		"time between TERM and KILL when a run is ended")
 	config.DurationVar(fs, &x.DrainTimeout, "drain-timeout", 30*time.Second,
@@ -67,8 +68,8 @@ func (f *executorFlags) register(
 	fs.StringVar(&x.Isolation.Users, "run-user", "",
 		"`account` of runs if the process is root: a name, an id or FIRST-LAST (default 65600-66623)")
 	config.SizeVar(fs, &x.Isolation.Memory, "run-memory", 0,
-		"memory of a run, and of a program of a source, git or ansible-galaxy, where control groups are delegated; "+
-			"0 is no limit")
+		"memory of a run, of a plugin, and of a program of a source, git or ansible-galaxy, where control groups are "+
+			"delegated; 0 is no limit")
 	fs.IntVar(&x.Isolation.Processes, "run-pids", 4096,
 		"maximum of `processes` of a run with a control group or an account of its own; 0 is no limit")
 	fs.StringVar(&x.Isolation.Profile, "isolation-profile", runs.StandardProfile,

@@ -154,7 +154,7 @@ func (d *dataDir) letPass() error {
 	for _, e := range entries {
 		mode := os.FileMode(0o600)
 		switch {
-		case slices.Contains([]string{projectsDir, sourcesDir}, e.Name()):
+		case slices.Contains([]string{projectsDir, sourcesDir, pluginsDir}, e.Name()):
 			mode = 0o711
 		case e.IsDir():
 			mode = 0o700

@@ -45,6 +45,7 @@ func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 		check(func(b *boundary.Boundary, g *cgroup.Groups, a identity.Accounts) (*probes.Isolation, error) {
 			return isolationCheck(s, dir, b, g, a)
 		}),
+		newExtensions, check(probes.NewExtensions),
 		check(credentialCheck), check(system.NewDeadLetterCheck),
 		check(auditmodule.NewHeadCheck),
 	)))

@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/adapters/goplugin"
 	httpnotify "github.com/writ-automation/writ/adapters/httpapi/notify"
 	httpsecrets "github.com/writ-automation/writ/adapters/httpapi/secrets"
 	"github.com/writ-automation/writ/adapters/metrics"
@@ -37,7 +38,7 @@ func runSecrets(i *Install, leftovers bool) fx.Option {
 	return fx.Options(
 		fx.Supply(secretsmodule.Config{ReadOnly: leftovers}),
 		fx.Module("engines", fx.Provide(
-			func() (map[string]extension.Engine, error) { return engines(i) },
+			func(h *goplugin.Host) (map[string]extension.Engine, error) { return engines(i, h) },
 			func() secrets.KeyReader { return sshkey.New() },
 		)),
 		secretsmodule.Module,
@@ -51,7 +52,7 @@ func agents() fx.Option {
 
 // engines lists every built-in secret engine, one line each, and adds those that extensions registered. Registration
 // ends here. Engines often live in the own network, so that private addresses are allowed for them.
-func engines(i *Install) (map[string]extension.Engine, error) {
+func engines(i *Install, plugins *goplugin.Host) (map[string]extension.Engine, error) {
 	private := egress.Policy{Level: egress.PrivateAllowed}
 	env, err := envvar.New(envvar.Config{Pattern: i.Secrets.Env})
 	if err != nil {
@@ -71,6 +72,7 @@ func engines(i *Install) (map[string]extension.Engine, error) {
 		"file":               {Resolver: files},
 	}
 	maps.Copy(out, extension.SecretEngines.Freeze())
+	maps.Copy(out, plugins.Engines())
 	return out, nil
 }
 
@@ -82,12 +84,19 @@ func notifications(s *Settings) fx.Option {
 		fx.Module("channels", fx.Provide(
 			fx.Annotate(func() ([]notify.Channel, error) { return channels(s) },
 				fx.ResultTags(`group:"notify.channels,flatten"`)),
-			func() map[string]extension.Notifier { return extension.Notifiers.Freeze() },
+			notifiers,
 			metrics.NewNotifications,
 			func(m *metrics.Notifications) notify.Meter { return m },
 		)),
 		notifymodule.Module, httpnotify.Module,
 	)
+}
+
+// notifiers lists the notifiers that extensions registered, and those of plugins. Registration ends here.
+func notifiers(plugins *goplugin.Host) map[string]extension.Notifier {
+	out := extension.Notifiers.Freeze()
+	maps.Copy(out, plugins.Notifiers())
+	return out
 }
 
 // channels provides the senders to targets. Every user who may submit runs can name a target, so private addresses need

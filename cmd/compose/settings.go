@@ -37,7 +37,10 @@ type Executor struct {
 	KillGrace    time.Duration
 	DrainTimeout time.Duration
 
-	Isolation      Isolation
+	Isolation Isolation
+	// PluginsDir is the directory with the executables of plugins; empty: there are none.
+	PluginsDir string
+
 	SourcePrograms bool   // scripts and plugins of inventory sources run also where nothing is kept apart
 	ConfigFile     string // which no run may read; empty for none
 

@@ -64,7 +64,7 @@ func openDatabase(life fx.Lifecycle, i *Install, log *slog.Logger) (*db.DB, erro
 // tools provides the tools that execute runs, and the list of them for readers.
 func tools() fx.Option {
 	return fx.Module("tools", fx.Provide(
-		newGroups, newBoundary, newRunner, newTools,
+		newGroups, newBoundary, newPlugins, newRunner, newTools,
 		func(r *proc.Runner) execution.Boundary { return r },
 		func(r *proc.Runner) execution.Reaper { return r },
 		func(t execution.Tools) execution.Catalog { return t },

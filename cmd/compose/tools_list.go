@@ -8,8 +8,10 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/adapters/goplugin"
 	"github.com/writ-automation/writ/adapters/tools/ansible"
 	"github.com/writ-automation/writ/adapters/tools/golang"
+	"github.com/writ-automation/writ/adapters/tools/plugin"
 	"github.com/writ-automation/writ/adapters/tools/proc"
 	"github.com/writ-automation/writ/adapters/tools/script"
 	executionmodule "github.com/writ-automation/writ/modules/execution"
@@ -26,6 +28,7 @@ const ansibleState = "ansible"
 // newTools lists every built-in tool, one line each, and adds those that extensions registered. Registration ends here.
 func newTools(
 	r *proc.Runner, b *boundary.Boundary, c clock.Clock, x *Executor, d *dataDir, e executionmodule.Config,
+	plugins *goplugin.Host,
 ) (execution.Tools, error) {
 	state := d.path(ansibleState)
 	if b.Status().Level == boundary.Users { // nothing shows a run what is in the data directory
@@ -48,6 +51,9 @@ func newTools(
 			return nil, fmt.Errorf("the tool %q of an extension has the name of a built-in one", name)
 		}
 		tools[name] = tool
+	}
+	for name, tool := range plugins.Tools() {
+		tools[name] = plugin.New(r, name, tool.Plugin, tool.Path)
 	}
 	return tools, nil
 }

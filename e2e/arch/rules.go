@@ -124,8 +124,9 @@ func portRules() []Rule {
 		},
 		{
 			Name: "plugin contract", From: []string{"./ports/extension/plugin/**"},
-			Allow: []string{"std", "./ports/extension/**", "github.com/hashicorp/go-plugin/**", "google.golang.org/**"},
-			May:   "`ports/extension`, go-plugin, gRPC", Never: "anything else",
+			Allow: []string{"std", "./ports/extension/**", "github.com/hashicorp/go-plugin/**",
+				"github.com/hashicorp/go-hclog", "google.golang.org/**"},
+			May: "`ports/extension`, go-plugin with its logger, gRPC", Never: "anything else",
 			Why: "a plugin's author compiles this package and should compile nothing else of Writ",
 		},
 		{

@@ -75,6 +75,7 @@ func rows() map[string]row {
 		"list-audit-entries":    {least: identity.Admin, status: 200},
 		"read-change-register":  {least: identity.Admin, status: 403},
 
+		"list-extensions":    {least: identity.Admin, status: 200},
 		"list-dead-letters":  {least: identity.Admin, status: 200},
 		"retry-dead-letter":  {least: identity.Admin, status: 404, missing: "dead_letter_not_found"},
 		"delete-dead-letter": {least: identity.Admin, status: 404, missing: "dead_letter_not_found"},

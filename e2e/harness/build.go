@@ -98,7 +98,7 @@ func (b *builds) make(what build) (string, error) {
 	vendor := "-X main.vendorKey=" + strings.TrimSpace(vendorPublic)
 	args := append([]string{"build", "-o", path, "-tags", what.tags, "-ldflags", vendor}, raceFlags()...)
 	if what.tags == Release {
-		args = []string{"build", "-o", path, "-trimpath", "-ldflags", "-s -w " + vendor, "-tags", "shim"}
+		args = []string{"build", "-o", path, "-trimpath", "-ldflags", "-s -w " + vendor, "-tags", "shim,grpcnotrace"}
 		if err := b.shim(); err != nil {
 			return "", err
 		}

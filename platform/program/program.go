@@ -45,6 +45,8 @@ type Command struct {
 	// An error of the writer closes the program's output, which ends a program that continues to write. The writer has
 	// to store its error: Run returns it only if the program succeeded.
 	Stdout io.Writer
+	// Stderr receives the error output, without a bound, in addition to Result.
+	Stderr io.Writer
 	// MaxFile bounds each file that the program and its children write, in bytes; 0 sets no bound.
 	MaxFile int64
 	// Box is where the program runs; nil is beside this process. Show is what it sees besides what nobody hides,
@@ -97,6 +99,9 @@ func run(ctx context.Context, c Command) (_ Result, err error) {
 		cmd = in.command(ctx)
 	}
 	cmd.Stderr, cmd.Stdout = &errs, c.Stdout
+	if c.Stderr != nil {
+		cmd.Stderr = io.MultiWriter(&errs, c.Stderr)
+	}
 	if c.Stdout == nil {
 		cmd.Stdout = &out
 	}

@@ -1,2 +1,2 @@
-// Package system serves the API of dead letters. Health and the doctor are in package ops.
+// Package system serves the API of dead letters and of extensions. Health and the doctor are in package ops.
 package system

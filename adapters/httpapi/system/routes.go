@@ -41,8 +41,9 @@ func list(rows []DeadLetterBody, l httpapi.Listed) DeadLetterList { return DeadL
 type ListInput struct{ httpapi.Window }
 
 // New returns the routes of the system context. The revision of a dead letter is its number of attempts.
-func New(letters system.DeadLetters) httpapi.Routes {
+func New(letters system.DeadLetters, extensions system.Extensions) httpapi.Routes {
 	return httpapi.Routes{Name: "system", Register: func(r *httpapi.Router) {
+		listExtensions(r, extensions)
 		k := httpapi.Kind[system.DeadLetter, DeadLetterBody]{
 			Path: "/v1/dead-letters", Noun: "dead-letter", Tag: "system", Read: httpapi.Needs("dead_letter", "read"),
 			Write: httpapi.Needs("dead_letter", "delete"), Example: exampleLetter(), Body: deadLetterBody,

@@ -63,7 +63,7 @@ const shown = `{"id":"dlt_1","event":"runs.run_finished","subscriber":"notify","
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	l := &letters{}
-	s := httpapitest.Serve(t, httpapi.Config{Version: "1"}, systemapi.New(l))
+	s := httpapitest.Serve(t, httpapi.Config{Version: "1"}, systemapi.New(l, plugins{}))
 	s.Call(http.MethodGet, "/v1/dead-letters?offset=2&limit=5", "admin", "").Is(200,
 		`{"dead_letters":[`+shown+`],"count":1,"total":7,"limit":5}`)
 	if l.window != (page.Window{Offset: 2, Limit: 5}) {
@@ -82,10 +82,37 @@ func TestDeadLetters(t *testing.T) {
 	s.Call(http.MethodDelete, "/v1/dead-letters/dlt_2", "admin", "").Problem(404, "dead_letter_not_found")
 }
 
+// plugins are three extensions.
+type plugins struct{}
+
+func (plugins) Extensions(context.Context) []system.Extension {
+	return []system.Extension{
+		{Name: "a", Kinds: []system.ExtensionKind{system.ToolExtension, system.EngineExtension}, Version: "v1.0.0",
+			State: system.ExtensionRunning, Restarts: 2},
+		{Name: "b", State: system.ExtensionFailed, Error: "it provides nothing"},
+		{Name: "c", State: system.ExtensionCompiled},
+	}
+}
+
+func TestExtensions(t *testing.T) {
+	t.Parallel()
+	s := httpapitest.Serve(t, httpapi.Config{Version: "1"}, systemapi.New(&letters{}, plugins{}))
+	const second = `{"name":"b","kinds":[],"version":"","state":"failed","restarts":0,"error":"it provides nothing"}`
+	s.Call(http.MethodGet, "/v1/extensions?limit=2", "admin", "").Is(200, `{"extensions":[{"name":"a",
+		"kinds":["tool","secret_engine"],"version":"v1.0.0","state":"running","restarts":2,"error":""},`+second+`],
+		"count":2,"total":3,"limit":2}`)
+	s.Call(http.MethodGet, "/v1/extensions?offset=1&limit=1", "admin", "").Is(200,
+		`{"extensions":[`+second+`],"count":1,"total":3,"limit":1}`)
+	s.Call(http.MethodGet, "/v1/extensions?offset=9", "admin", "").Is(200,
+		`{"extensions":[],"count":0,"total":3,"limit":1000}`)
+	s.Call(http.MethodGet, "/v1/extensions", "operator", "").Problem(403, "forbidden")
+	s.Call(http.MethodGet, "/v1/extensions", "", "").Problem(401, "bad_token")
+}
+
 func TestDeadLettersAreForAdmins(t *testing.T) {
 	t.Parallel()
 	l := &letters{}
-	s := httpapitest.Serve(t, httpapi.Config{Version: "1"}, systemapi.New(l))
+	s := httpapitest.Serve(t, httpapi.Config{Version: "1"}, systemapi.New(l, plugins{}))
 	for _, r := range [][2]string{
 		{http.MethodGet, "/v1/dead-letters"}, {http.MethodPost, "/v1/dead-letters/dlt_1/retry"},
 		{http.MethodDelete, "/v1/dead-letters/dlt_1"},

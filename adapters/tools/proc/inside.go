@@ -142,6 +142,13 @@ func (p *Inside) Home(server string) string {
 	return filepath.Join(p.files, "work")
 }
 
+// Show shows the run a file of the executor, which it only reads.
+func (p *Inside) Show(path string) {
+	if p != nil {
+		p.show = append(p.show, path)
+	}
+}
+
 // Contained reports whether the run sees an image instead of the machine.
 func (p *Inside) Contained() bool { return p != nil && p.enclosure.runner.profile.Image != "" }
 

@@ -717,6 +717,17 @@ var operations = []Operation{
 	}, Answer: []Member{
 		{Name: "buckets", Type: "array", Items: "object"},
 	}},
+	{ID: "list-extensions", Method: "GET", Path: "/v1/extensions", Tag: "system", Summary: "List extensions", Description: "The plugins of the server that answers and what is compiled into it. Workers have their own plugins.", Query: []Member{
+		{Name: "offset", Type: "integer", Description: "The number of rows to skip."},
+		{Name: "limit", Type: "integer", Description: "At most 1000, which is also the default; a larger number means 1000."},
+	}, List: "extensions", Answer: []Member{
+		{Name: "name", Type: "string"},
+		{Name: "kinds", Type: "array", Items: "string"},
+		{Name: "version", Type: "string"},
+		{Name: "state", Type: "string"},
+		{Name: "restarts", Type: "integer"},
+		{Name: "error", Type: "string"},
+	}},
 	{ID: "list-hosts", Method: "GET", Path: "/v1/fleet", Tag: "estate", Summary: "Rank hosts by failures over their recent runs", Description: "Hosts with the most failures come first, then those with the most flips, then by name. It counts only runs that the caller may read, also those that were deleted.", Query: []Member{
 		{Name: "window", Type: "integer", Description: "The number of newest runs that count, 10 if absent and at most 100; a larger number means 100."},
 		{Name: "q", Type: "string", Description: "A part of the name, in any case."},

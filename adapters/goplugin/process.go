@@ -1,0 +1,170 @@
+package goplugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/program"
+)
+
+// maxHandshake bounds what a plugin may print on its standard output; the rest is dropped.
+const maxHandshake = 32 << 10
+
+// process is a supervised process in its box. Its directory has the socket that it serves.
+type process struct {
+	path   string
+	dir    *os.File
+	box    *program.Box
+	cmd    program.Command
+	socket string // its name in dir
+
+	stdout, stderr *io.PipeReader
+	outEnd, errEnd *io.PipeWriter
+	ctx            context.Context //nolint:containedctx // the life of the process, which ends with kill
+	kill           context.CancelFunc
+	done           chan struct{}
+	err            error // why it ended; read after done
+}
+
+var _ runner.Runner = (*process)(nil)
+
+// newProcess prepares a process that go-plugin starts. Whatever happens then, the caller calls stop.
+func newProcess(path string, cmd *exec.Cmd, dir string, b *boundary.Boundary) (*process, error) {
+	box, err := program.Enter(b, "", filepath.Dir(dir))
+	if err != nil {
+		return nil, err
+	}
+	p := &process{path: path, box: box, done: make(chan struct{})}
+	p.ctx, p.kill = context.WithCancel(context.Background())
+	show := []boundary.Path{{Name: path}, {Name: dir, Write: true}}
+	if err = box.Give(dir); err == nil {
+		err = box.Sees(path, show...)
+	}
+	if err == nil {
+		p.dir, err = os.Open(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, box.Close())
+	}
+	p.stdout, p.outEnd = io.Pipe()
+	p.stderr, p.errEnd = io.Pipe()
+	// A path of a socket has little room, so that the plugin makes its own relative to its working directory.
+	p.cmd = program.Command{
+		Path: path, Dir: dir, Box: box, Show: show,
+		Env:    append(cmd.Env, "PATH="+os.Getenv("PATH"), "HOME="+dir, "PLUGIN_UNIX_SOCKET_DIR=."),
+		Stdout: &head{to: p.outEnd, left: maxHandshake}, Stderr: p.errEnd,
+	}
+	return p, nil
+}
+
+// Start starts the process. If that fails, the process ends at once, and Diagnose says why.
+func (p *process) Start(context.Context) error {
+	go func() {
+		r, err := program.Run(p.ctx, p.cmd)
+		switch {
+		case p.ctx.Err() != nil:
+			err = errEnded
+		case err == nil && r.Code < 0:
+			err = errors.New("a signal ended it")
+		case err == nil && r.Code > 128:
+			err = fmt.Errorf("signal %d ended it", r.Code-128)
+		case err == nil:
+			err = fmt.Errorf("it ended with exit code %d", r.Code)
+		}
+		p.err = errors.Join(err, p.outEnd.Close(), p.errEnd.Close())
+		close(p.done)
+	}()
+	return nil
+}
+
+var errEnded = errors.New("writ ended it")
+
+// stop ends the process and removes what it had.
+func (p *process) stop() error {
+	p.kill()
+	_ = p.stdout.Close() // nobody may read any more
+	_ = p.stderr.Close()
+	<-p.done
+	return errors.Join(p.box.Close(), p.dir.Close(), program.Remove(p.cmd.Dir))
+}
+
+// address returns the address at which the socket is reached, which is short and not a link to elsewhere on the way.
+func (p *process) address() string {
+	return "/proc/self/fd/" + strconv.Itoa(int(p.dir.Fd())) + "/" + p.socket
+}
+
+// Stdout returns what the process prints: the handshake.
+func (p *process) Stdout() io.ReadCloser { return p.stdout }
+
+// Stderr returns its errors.
+func (p *process) Stderr() io.ReadCloser { return p.stderr }
+
+// Name returns the path of the executable.
+func (p *process) Name() string { return p.path }
+
+// ID is not empty.
+func (p *process) ID() string { return p.path }
+
+// Wait waits for the end.
+func (p *process) Wait(context.Context) error {
+	<-p.done
+	return p.err
+}
+
+// Kill ends the process, first by SIGTERM.
+func (p *process) Kill(context.Context) error {
+	p.kill()
+	return nil
+}
+
+// Diagnose says why the process ended, if it did.
+func (p *process) Diagnose(context.Context) string {
+	select {
+	case <-p.done:
+		return fmt.Sprint(p.err)
+	default:
+		return ""
+	}
+}
+
+// PluginToHost takes a socket in the directory of the process and nothing else.
+func (p *process) PluginToHost(network, address string) (string, string, error) {
+	name := strings.TrimPrefix(address, "./")
+	if network != "unix" || name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return "", "", errors.New("it offers another address than a unix socket in its working directory")
+	}
+	p.socket = name
+	return network, p.address(), nil
+}
+
+// HostToPlugin is for connections to this process, of which there are none.
+func (p *process) HostToPlugin(string, string) (string, string, error) {
+	return "", "", errors.New("plugins do not call writ")
+}
+
+// head passes on the beginning and drops the rest.
+type head struct {
+	to   io.Writer
+	left int
+}
+
+func (h *head) Write(b []byte) (int, error) {
+	part := b[:min(len(b), h.left)]
+	h.left -= len(part)
+	if len(part) > 0 {
+		if _, err := h.to.Write(part); err != nil {
+			h.left = 0
+		}
+	}
+	return len(b), nil
+}
