@@ -70,6 +70,7 @@ func nouns() []noun {
 		workerTokens("worker-token", "worker", "token"),
 		{name: "dead-letter", plural: "dead letters", paths: "dead-letters", prefix: ids.DeadLetter,
 			columns: "event,subscriber,attempts,last_at,error"},
+		{name: "extension", paths: "extensions", label: named, columns: "kinds,version,state,restarts,error"},
 		{name: "license", paths: "license"},
 	}
 }
