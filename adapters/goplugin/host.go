@@ -25,7 +25,7 @@ type Config struct {
 }
 
 // Names are names of extensions.
-type Names struct{ Tools, Notifiers, Engines []string }
+type Names struct{ Tools, Notifiers, Engines, Providers []string }
 
 // Host supervises the plugins of one server or worker.
 type Host struct {
@@ -95,13 +95,13 @@ func (h *Host) collide() error {
 		return nil
 	}
 	for kind, names := range map[string][]string{tool: h.Taken.Tools, notifier: h.Taken.Notifiers,
-		engine: h.Taken.Engines} {
+		engine: h.Taken.Engines, provider: h.Taken.Providers} {
 		for _, name := range names {
 			owners[kind+" "+name] = "is a part of writ"
 		}
 	}
 	for _, p := range h.plugins {
-		for _, kind := range []string{tool, notifier, engine} {
+		for _, kind := range []string{tool, notifier, engine, provider} {
 			for _, name := range p.names(kind) {
 				if err := take(kind, name, p.name); err != nil {
 					return err
@@ -117,6 +117,7 @@ const (
 	tool     = "tool"
 	notifier = "notifier"
 	engine   = "secret engine"
+	provider = "AI provider"
 )
 
 // names returns what a plugin provides of a kind.
@@ -126,6 +127,8 @@ func (p *supervised) names(kind string) []string {
 		return p.description.GetTools()
 	case notifier:
 		return p.description.GetNotifiers()
+	case provider:
+		return p.description.GetProviders()
 	default:
 		var out []string
 		for _, e := range p.description.GetEngines() {
@@ -141,7 +144,8 @@ func (p *supervised) kinds() []system.ExtensionKind {
 	for _, k := range []struct {
 		kind  string
 		shown system.ExtensionKind
-	}{{tool, system.ToolExtension}, {notifier, system.NotifierExtension}, {engine, system.EngineExtension}} {
+	}{{tool, system.ToolExtension}, {notifier, system.NotifierExtension}, {engine, system.EngineExtension},
+		{provider, system.ProviderExtension}} {
 		if len(p.names(k.kind)) > 0 {
 			out = append(out, k.shown)
 		}
@@ -155,6 +159,17 @@ func (h *Host) Notifiers() map[string]extension.Notifier {
 	for _, p := range h.plugins {
 		for _, name := range p.names(notifier) {
 			out[name] = remoteNotifier{p, name}
+		}
+	}
+	return out
+}
+
+// AIProviders returns the factories of the AI providers of the plugins.
+func (h *Host) AIProviders() map[string]extension.AIProviderFactory {
+	out := map[string]extension.AIProviderFactory{}
+	for _, p := range h.plugins {
+		for _, name := range p.names(provider) {
+			out[name] = newProvider(p, name)
 		}
 	}
 	return out

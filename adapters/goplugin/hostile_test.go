@@ -63,7 +63,8 @@ func TestSkipped(t *testing.T) {
 	}
 	got := h.status("good")
 	if d := cmp.Diff(system.Extension{Name: "good",
-		Kinds: []system.ExtensionKind{system.ToolExtension, system.NotifierExtension, system.EngineExtension},
+		Kinds: []system.ExtensionKind{system.ToolExtension, system.NotifierExtension, system.EngineExtension,
+			system.ProviderExtension},
 		State: system.ExtensionRunning, Version: got.Version}, got); d != "" {
 		t.Error(d)
 	}

@@ -104,7 +104,8 @@ func checked(d *wire.Description) error {
 	if err := wire.Strict(d); err != nil {
 		return err
 	}
-	if len(d.GetTools()) > maxNames || len(d.GetNotifiers()) > maxNames || len(d.GetEngines()) > maxNames {
+	if len(d.GetTools()) > maxNames || len(d.GetNotifiers()) > maxNames || len(d.GetEngines()) > maxNames ||
+		len(d.GetProviders()) > maxNames {
 		return fmt.Errorf("it provides more than %d extensions of a kind", maxNames)
 	}
 	if len(d.GetVersion()) > maxVersion || wire.Short(d.GetVersion()) != d.GetVersion() {
@@ -117,7 +118,7 @@ func checked(d *wire.Description) error {
 			return err
 		}
 	}
-	for _, names := range [][]string{d.GetTools(), d.GetNotifiers(), engines} {
+	for _, names := range [][]string{d.GetTools(), d.GetNotifiers(), engines, d.GetProviders()} {
 		seen := map[string]bool{}
 		for _, name := range names {
 			if !wire.ValidName(name) || seen[name] {
@@ -126,7 +127,7 @@ func checked(d *wire.Description) error {
 			seen[name] = true
 		}
 	}
-	if len(d.GetTools())+len(d.GetNotifiers())+len(engines) == 0 {
+	if len(d.GetTools())+len(d.GetNotifiers())+len(engines)+len(d.GetProviders()) == 0 {
 		return errors.New("it provides nothing")
 	}
 	return nil

@@ -132,6 +132,7 @@ func good(dir string) plugin.Extension {
 	return plugin.Extension{
 		Tools:           map[string]extension.ToolRunner{"greet": nothing()},
 		Notifiers:       one("diary", diary(dir)),
+		AIProviders:     map[string]extension.AIProviderFactory{"parrot": newParrot(dir)},
 		SecretResolvers: map[string]extension.SecretResolver{"box": box{dir}},
 		SecretMinters: map[string]extension.SecretMinter{
 			"coins": mint{dir}, "drops": plain{mint{dir}},
@@ -256,6 +257,7 @@ func hostile(dir string) plugin.Extension {
 				return errors.New(huge)
 			}),
 		},
+		AIProviders: map[string]extension.AIProviderFactory{"babel": newBabel},
 		SecretResolvers: map[string]extension.SecretResolver{
 			"huge": extension.SecretResolverFunc(func(context.Context, map[string]any) (string, error) { return huge, nil }),
 			"leak": extension.SecretResolverFunc(func(_ context.Context, config map[string]any) (string, error) {

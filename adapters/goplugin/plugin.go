@@ -19,6 +19,7 @@ import (
 // pace are the bounds in time and number.
 type pace struct {
 	start, describe, call time.Duration
+	answer                time.Duration // a call of an AI provider
 	ping                  time.Duration // how often a process is asked whether it answers
 	pause, longest        time.Duration // before a restart, doubled each time
 	restarts              int           // without calm in between; then the plugin stays ended
@@ -28,7 +29,8 @@ type pace struct {
 
 func defaultPace() pace {
 	return pace{
-		start: 10 * time.Second, describe: 5 * time.Second, call: time.Minute, ping: 15 * time.Second,
+		start: 10 * time.Second, describe: 5 * time.Second, call: time.Minute, answer: 3 * time.Minute,
+		ping:  15 * time.Second,
 		pause: time.Second, longest: time.Minute, restarts: 8, calm: 10 * time.Minute, calls: 32,
 	}
 }
@@ -83,7 +85,7 @@ func (p *supervised) first(ctx context.Context) {
 		p.set(system.ExtensionFailed, nil, err)
 		return
 	}
-	if len(p.description.GetEngines()) > 0 {
+	if len(p.description.GetEngines())+len(p.description.GetProviders()) > 0 {
 		p.lines.silence()
 	}
 	p.set(system.ExtensionRunning, s, nil)
@@ -179,7 +181,12 @@ type request func(ctx context.Context, c wire.ExtensionClient) (proto.Message, e
 
 // call makes one call, within the bounds. A plugin that restarts is waited for.
 func (p *supervised) call(ctx context.Context, do request) error {
-	ctx, cancel := context.WithTimeout(ctx, p.host.pace.call)
+	return p.callWithin(ctx, p.host.pace.call, do)
+}
+
+// callWithin is call with another limit.
+func (p *supervised) callWithin(ctx context.Context, limit time.Duration, do request) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	select {
 	case p.slots <- struct{}{}:

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/fx"
 
 	adapterai "github.com/writ-automation/writ/adapters/ai"
+	"github.com/writ-automation/writ/adapters/goplugin"
 	httpai "github.com/writ-automation/writ/adapters/httpapi/ai"
 	aimodule "github.com/writ-automation/writ/modules/ai"
 	"github.com/writ-automation/writ/platform/egress"
@@ -31,16 +32,14 @@ func (a *AI) validate() error {
 }
 
 // advising provides advice of a language model. Without a provider its operations say so.
-func advising(s *Settings) (fx.Option, error) {
-	c, err := s.aiConfig()
-	if err != nil {
-		return nil, err
-	}
-	return fx.Options(fx.Supply(c), aimodule.Module, httpai.Module), nil
+func advising() fx.Option {
+	return fx.Options(fx.Provide(func(s *Settings, plugins *goplugin.Host) (aimodule.Config, error) {
+		return s.aiConfig(plugins.AIProviders())
+	}), aimodule.Module, httpai.Module)
 }
 
 // aiConfig builds the provider, which validates its settings. The operator names its address, so it may be private.
-func (s *Settings) aiConfig() (aimodule.Config, error) {
+func (s *Settings) aiConfig(plugged map[string]extension.AIProviderFactory) (aimodule.Config, error) {
 	a, registered := &s.AI, extension.AIProviders.Freeze()
 	if a.Provider == "" {
 		return aimodule.Config{}, nil
@@ -48,6 +47,7 @@ func (s *Settings) aiConfig() (aimodule.Config, error) {
 	factories := adapterai.Factories(adapterai.Config{Policy: egress.Policy{Level: egress.PrivateAllowed},
 		Agent: strings.TrimSuffix("Writ/"+s.Info.Version, "/")})
 	maps.Copy(factories, registered)
+	maps.Copy(factories, plugged)
 	factory := factories[a.Provider]
 	if factory == nil {
 		return aimodule.Config{}, fmt.Errorf("ai-provider: %q is none of %s", a.Provider,

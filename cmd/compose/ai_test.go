@@ -28,7 +28,7 @@ func TestAISettings(t *testing.T) {
 		s.AI = c.ai
 		err := s.AI.validate()
 		if err == nil {
-			config, built := s.aiConfig()
+			config, built := s.aiConfig(nil)
 			if err = built; err == nil && (config.Provider != nil) != (c.ai.Provider != "") {
 				t.Errorf("%+v: %+v", c.ai, config)
 			}

@@ -30,6 +30,7 @@ func newPlugins(
 			Tools:     append(extension.BuiltinTools(), sorted(extension.Tools.Freeze())...),
 			Notifiers: append(extension.NotificationKinds(), sorted(extension.Notifiers.Freeze())...),
 			Engines:   append(extension.BuiltinEngines(), sorted(extension.SecretEngines.Freeze())...),
+			Providers: append(extension.BuiltinAIProviders(), sorted(extension.AIProviders.Freeze())...),
 		},
 	}
 	if c.Dir != "" {
@@ -73,6 +74,7 @@ func (a *allExtensions) Extensions(ctx context.Context) []system.Extension {
 		{system.ToolExtension, sorted(extension.Tools.Freeze())},
 		{system.NotifierExtension, sorted(extension.Notifiers.Freeze())},
 		{system.EngineExtension, sorted(extension.SecretEngines.Freeze())},
+		{system.ProviderExtension, sorted(extension.AIProviders.Freeze())},
 	} {
 		for _, name := range k.names {
 			kinds[name] = append(kinds[name], k.kind)

@@ -81,10 +81,6 @@ func serverOptions(s *Settings, dir *dataDir, front *httpserver.Server, fail fai
 	if err != nil {
 		return nil, err
 	}
-	advice, err := advising(s)
-	if err != nil {
-		return nil, err
-	}
 	executing.Relay = execution.RelayConfig{Queues: s.WorkerQueues, ScratchDir: dir.path("relay")}
 	return fx.Options(
 		fx.Supply(s, &s.Install, s.sensitive(), front), proveParts(),
@@ -97,7 +93,7 @@ func serverOptions(s *Settings, dir *dataDir, front *httpserver.Server, fail fai
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault)),
 		s.content(), s.signInByLink(),
 		sealing(), credentials(s), policies(s), estate(s), notifications(s), launching(s, dir, executing), importing(),
-		advice,
+		advising(),
 		doctorChecks(s, dir, executing.RunsDir),
 		auditmodule.Upkeep, fx.Module("audience", fx.Provide(newAudience)), observation(),
 		bus, carrying(), relay(), runs.Module,

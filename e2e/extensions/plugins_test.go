@@ -178,7 +178,8 @@ func TestPlugin(t *testing.T) {
 	spoken()
 	eventually(t, "the notifier hears again", func() bool { heard, _ := o.count(); return heard == 3 })
 	all := extensionsOf(t, s)
-	if e := all[name]; !slices.Equal(e.Kinds, []string{"tool", "notifier", "secret_engine"}) || e.Error != "" {
+	if e := all[name]; e.Error != "" || !slices.Equal(e.Kinds,
+		[]string{"tool", "notifier", "secret_engine", "ai_provider"}) {
 		t.Errorf("%+v", e)
 	}
 	if e := all["broken"]; e.State != "failed" || e.Error == "" || len(all) != 2 {

@@ -21,6 +21,7 @@ const (
 	ToolExtension     ExtensionKind = "tool"
 	NotifierExtension ExtensionKind = "notifier"
 	EngineExtension   ExtensionKind = "secret_engine"
+	ProviderExtension ExtensionKind = "ai_provider"
 )
 
 // Extension is a plugin, or an extension that is compiled into the binary.

@@ -11,7 +11,7 @@ import (
 // ExtensionBody is an extension of the server that answers.
 type ExtensionBody struct {
 	Name     string   `json:"name" doc:"Of the plugin's executable, or of the extension that is compiled in."`
-	Kinds    []string `json:"kinds" doc:"tool, notifier and secret_engine; none for a plugin that was skipped."`
+	Kinds    []string `json:"kinds" doc:"tool, notifier, secret_engine, ai_provider; none for a plugin that was skipped."`
 	Version  string   `json:"version" doc:"Of the plugin, as it says."`
 	State    string   `json:"state" enum:"compiled_in,running,restarting,failed"`
 	Restarts int      `json:"restarts" doc:"How often its process was started again."`

@@ -26,6 +26,7 @@ func main() {
 		Tools: map[string]extension.ToolRunner{
 			"speak": extension.ToolRunnerFunc(speak), "stay": extension.ToolRunnerFunc(stay),
 		},
+		AIProviders:     map[string]extension.AIProviderFactory{"muse": newMuse},
 		Notifiers:       map[string]extension.Notifier{"journal": extension.NotifierFunc(note)},
 		SecretResolvers: map[string]extension.SecretResolver{"shelf": extension.SecretResolverFunc(resolve)},
 		SecretMinters:   map[string]extension.SecretMinter{"press": press{}},
@@ -80,6 +81,16 @@ func (p press) Mint(ctx context.Context, config map[string]any) (string, *extens
 func (press) RevokeLease(ctx context.Context, _ map[string]any, handle string) error {
 	_, err := ask(ctx, http.MethodDelete, "/press?handle="+url.QueryEscape(handle), nil)
 	return err
+}
+
+// newMuse returns an AI provider that answers with what it was built with, and the end of the prompt.
+func newMuse(s extension.AISettings) (extension.AIProvider, error) {
+	if s.Key == "" {
+		return nil, errors.New("key: is required")
+	}
+	return extension.AIProviderFunc(func(_ context.Context, r extension.AIRequest) (extension.AIAnswer, error) {
+		return extension.AIAnswer{Text: s.Model + " at " + s.URL + ": " + r.Prompt}, nil
+	}), nil
 }
 
 // speak prints the names of its environment, a secret, and what its input says.

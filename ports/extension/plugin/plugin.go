@@ -21,6 +21,7 @@ import (
 type Extension struct {
 	Tools           map[string]extension.ToolRunner
 	Notifiers       map[string]extension.Notifier
+	AIProviders     map[string]extension.AIProviderFactory
 	SecretResolvers map[string]extension.SecretResolver
 	SecretMinters   map[string]extension.SecretMinter
 }
@@ -40,7 +41,8 @@ func Serve(e Extension) {
 		},
 		Plugins: goplugin.PluginSet{wire.Name: &served{extension: e}},
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(wire.MaxRequest), grpc.UnaryInterceptor(survive))...)
+			return grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(wire.MaxRequest), grpc.UnaryInterceptor(survive),
+				grpc.StreamInterceptor(surviveStream))...)
 		},
 		Logger: log,
 	})
@@ -50,8 +52,14 @@ func Serve(e Extension) {
 func (e Extension) check() {
 	named("tool", e.Tools)
 	named("notifier", e.Notifiers)
+	named("AI provider", e.AIProviders)
 	named("secret engine", e.SecretResolvers)
 	named("secret engine", e.SecretMinters)
+	for name, factory := range e.AIProviders {
+		if factory == nil {
+			panic(fmt.Sprintf("plugin: the AI provider %q is nil", name))
+		}
+	}
 	for name := range e.SecretMinters {
 		if _, twice := e.SecretResolvers[name]; twice {
 			panic(fmt.Sprintf("plugin: the secret engine %q is a resolver and a minter", name))
@@ -75,6 +83,7 @@ func (e Extension) describe() *wire.Description {
 	d := &wire.Description{
 		Version: version(),
 		Tools:   slices.Sorted(maps.Keys(e.Tools)), Notifiers: slices.Sorted(maps.Keys(e.Notifiers)),
+		Providers: slices.Sorted(maps.Keys(e.AIProviders)),
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.SecretResolvers)) {
 		d.Engines = append(d.Engines, describeEngine(name, e.SecretResolvers[name]))

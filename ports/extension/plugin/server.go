@@ -39,11 +39,26 @@ func survive(
 ) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(os.Stderr, "panic in %s: %v\n%s", info.FullMethod, p, debug.Stack())
-			answer, err = nil, status.Error(codes.Internal, "the plugin panicked")
+			answer, err = nil, panicked(info.FullMethod, p)
 		}
 	}()
 	return handle(ctx, request)
+}
+
+func surviveStream(
+	s any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler,
+) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(info.FullMethod, p)
+		}
+	}()
+	return handle(s, stream)
+}
+
+func panicked(method string, p any) error {
+	fmt.Fprintf(os.Stderr, "panic in %s: %v\n%s", method, p, debug.Stack())
+	return status.Error(codes.Internal, "the plugin panicked")
 }
 
 // server answers the calls of the host.
@@ -51,6 +66,7 @@ type server struct {
 	wire.UnimplementedExtensionServer
 	extension Extension
 	leases    *leases
+	providers providers
 }
 
 // Describe returns what the plugin provides.

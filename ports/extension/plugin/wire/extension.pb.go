@@ -99,10 +99,12 @@ func (*Done) Descriptor() ([]byte, []int) {
 type Description struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Version is shown to administrators.
-	Version       string    `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	Tools         []string  `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
-	Notifiers     []string  `protobuf:"bytes,3,rep,name=notifiers,proto3" json:"notifiers,omitempty"`
-	Engines       []*Engine `protobuf:"bytes,4,rep,name=engines,proto3" json:"engines,omitempty"`
+	Version   string    `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	Tools     []string  `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
+	Notifiers []string  `protobuf:"bytes,3,rep,name=notifiers,proto3" json:"notifiers,omitempty"`
+	Engines   []*Engine `protobuf:"bytes,4,rep,name=engines,proto3" json:"engines,omitempty"`
+	// Providers are AI providers.
+	Providers     []string `protobuf:"bytes,5,rep,name=providers,proto3" json:"providers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -161,6 +163,13 @@ func (x *Description) GetNotifiers() []string {
 func (x *Description) GetEngines() []*Engine {
 	if x != nil {
 		return x.Engines
+	}
+	return nil
+}
+
+func (x *Description) GetProviders() []string {
+	if x != nil {
+		return x.Providers
 	}
 	return nil
 }
@@ -773,6 +782,330 @@ func (x *Verdict) GetMessage() string {
 	return ""
 }
 
+// ProviderSettings are those of the server from which a provider is built.
+type ProviderSettings struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Provider      string                 `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	Model         string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	Url           string                 `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
+	Key           []byte                 `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProviderSettings) Reset() {
+	*x = ProviderSettings{}
+	mi := &file_extension_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProviderSettings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProviderSettings) ProtoMessage() {}
+
+func (x *ProviderSettings) ProtoReflect() protoreflect.Message {
+	mi := &file_extension_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProviderSettings.ProtoReflect.Descriptor instead.
+func (*ProviderSettings) Descriptor() ([]byte, []int) {
+	return file_extension_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ProviderSettings) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *ProviderSettings) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *ProviderSettings) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *ProviderSettings) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+// Completion asks a provider for a text.
+type Completion struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Settings  *ProviderSettings      `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	System    string                 `protobuf:"bytes,2,opt,name=system,proto3" json:"system,omitempty"`
+	Prompt    string                 `protobuf:"bytes,3,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	MaxTokens int64                  `protobuf:"varint,4,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// Stream asks for the pieces as they arrive, if the provider can give them so.
+	Stream        bool `protobuf:"varint,5,opt,name=stream,proto3" json:"stream,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Completion) Reset() {
+	*x = Completion{}
+	mi := &file_extension_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Completion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Completion) ProtoMessage() {}
+
+func (x *Completion) ProtoReflect() protoreflect.Message {
+	mi := &file_extension_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Completion.ProtoReflect.Descriptor instead.
+func (*Completion) Descriptor() ([]byte, []int) {
+	return file_extension_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Completion) GetSettings() *ProviderSettings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *Completion) GetSystem() string {
+	if x != nil {
+		return x.System
+	}
+	return ""
+}
+
+func (x *Completion) GetPrompt() string {
+	if x != nil {
+		return x.Prompt
+	}
+	return ""
+}
+
+func (x *Completion) GetMaxTokens() int64 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *Completion) GetStream() bool {
+	if x != nil {
+		return x.Stream
+	}
+	return false
+}
+
+type Piece struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Text          string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	Finish        *Finish                `protobuf:"bytes,2,opt,name=finish,proto3" json:"finish,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Piece) Reset() {
+	*x = Piece{}
+	mi := &file_extension_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Piece) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Piece) ProtoMessage() {}
+
+func (x *Piece) ProtoReflect() protoreflect.Message {
+	mi := &file_extension_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Piece.ProtoReflect.Descriptor instead.
+func (*Piece) Descriptor() ([]byte, []int) {
+	return file_extension_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Piece) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Piece) GetFinish() *Finish {
+	if x != nil {
+		return x.Finish
+	}
+	return nil
+}
+
+// Finish is the end of an answer.
+type Finish struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tokens int64                  `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Cut says that the answer reached a limit.
+	Cut bool `protobuf:"varint,2,opt,name=cut,proto3" json:"cut,omitempty"`
+	// Failure is set if there is no answer, for a reason that callers may see.
+	Failure       *Failure `protobuf:"bytes,3,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Finish) Reset() {
+	*x = Finish{}
+	mi := &file_extension_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Finish) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Finish) ProtoMessage() {}
+
+func (x *Finish) ProtoReflect() protoreflect.Message {
+	mi := &file_extension_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Finish.ProtoReflect.Descriptor instead.
+func (*Finish) Descriptor() ([]byte, []int) {
+	return file_extension_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Finish) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *Finish) GetCut() bool {
+	if x != nil {
+		return x.Cut
+	}
+	return false
+}
+
+func (x *Finish) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+type Failure struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	// The time until the next attempt makes sense, 0 for none.
+	RetryAfterMs int64 `protobuf:"varint,2,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
+	// Cause is logged and never shown.
+	Cause         string `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Failure) Reset() {
+	*x = Failure{}
+	mi := &file_extension_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Failure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Failure) ProtoMessage() {}
+
+func (x *Failure) ProtoReflect() protoreflect.Message {
+	mi := &file_extension_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Failure.ProtoReflect.Descriptor instead.
+func (*Failure) Descriptor() ([]byte, []int) {
+	return file_extension_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Failure) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Failure) GetRetryAfterMs() int64 {
+	if x != nil {
+		return x.RetryAfterMs
+	}
+	return 0
+}
+
+func (x *Failure) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 // Output is a part of what the plugin prints. go-plugin itself serves the stream of them.
 type Output struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -784,7 +1117,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_extension_proto_msgTypes[12]
+	mi := &file_extension_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -796,7 +1129,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_extension_proto_msgTypes[12]
+	mi := &file_extension_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -809,7 +1142,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_extension_proto_rawDescGZIP(), []int{12}
+	return file_extension_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Output) GetChannel() int32 {
@@ -843,7 +1176,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_extension_proto_msgTypes[13]
+	mi := &file_extension_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -855,7 +1188,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_extension_proto_msgTypes[13]
+	mi := &file_extension_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -868,7 +1201,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_extension_proto_rawDescGZIP(), []int{13}
+	return file_extension_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ToolCall) GetTool() string {
@@ -926,7 +1259,7 @@ type ToolEnd struct {
 
 func (x *ToolEnd) Reset() {
 	*x = ToolEnd{}
-	mi := &file_extension_proto_msgTypes[14]
+	mi := &file_extension_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1271,7 @@ func (x *ToolEnd) String() string {
 func (*ToolEnd) ProtoMessage() {}
 
 func (x *ToolEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_extension_proto_msgTypes[14]
+	mi := &file_extension_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1284,7 @@ func (x *ToolEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolEnd.ProtoReflect.Descriptor instead.
 func (*ToolEnd) Descriptor() ([]byte, []int) {
-	return file_extension_proto_rawDescGZIP(), []int{14}
+	return file_extension_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ToolEnd) GetEnded() bool {
@@ -981,12 +1314,13 @@ const file_extension_proto_rawDesc = "" +
 	"\n" +
 	"\x0fextension.proto\x12\x11writ.extension.v1\"\x11\n" +
 	"\x0fDescribeRequest\"\x06\n" +
-	"\x04Done\"\x90\x01\n" +
+	"\x04Done\"\xae\x01\n" +
 	"\vDescription\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x14\n" +
 	"\x05tools\x18\x02 \x03(\tR\x05tools\x12\x1c\n" +
 	"\tnotifiers\x18\x03 \x03(\tR\tnotifiers\x123\n" +
-	"\aengines\x18\x04 \x03(\v2\x19.writ.extension.v1.EngineR\aengines\"\xba\x01\n" +
+	"\aengines\x18\x04 \x03(\v2\x19.writ.extension.v1.EngineR\aengines\x12\x1c\n" +
+	"\tproviders\x18\x05 \x03(\tR\tproviders\"\xba\x01\n" +
 	"\x06Engine\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05mints\x18\x02 \x01(\bR\x05mints\x12\x18\n" +
@@ -1031,7 +1365,31 @@ const file_extension_proto_rawDesc = "" +
 	"\alife_ms\x18\x01 \x01(\x03R\x06lifeMs\"9\n" +
 	"\aVerdict\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"6\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"h\n" +
+	"\x10ProviderSettings\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
+	"\x05model\x18\x02 \x01(\tR\x05model\x12\x10\n" +
+	"\x03url\x18\x03 \x01(\tR\x03url\x12\x10\n" +
+	"\x03key\x18\x04 \x01(\fR\x03key\"\xb4\x01\n" +
+	"\n" +
+	"Completion\x12?\n" +
+	"\bsettings\x18\x01 \x01(\v2#.writ.extension.v1.ProviderSettingsR\bsettings\x12\x16\n" +
+	"\x06system\x18\x02 \x01(\tR\x06system\x12\x16\n" +
+	"\x06prompt\x18\x03 \x01(\tR\x06prompt\x12\x1d\n" +
+	"\n" +
+	"max_tokens\x18\x04 \x01(\x03R\tmaxTokens\x12\x16\n" +
+	"\x06stream\x18\x05 \x01(\bR\x06stream\"N\n" +
+	"\x05Piece\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x121\n" +
+	"\x06finish\x18\x02 \x01(\v2\x19.writ.extension.v1.FinishR\x06finish\"h\n" +
+	"\x06Finish\x12\x16\n" +
+	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x10\n" +
+	"\x03cut\x18\x02 \x01(\bR\x03cut\x124\n" +
+	"\afailure\x18\x03 \x01(\v2\x1a.writ.extension.v1.FailureR\afailure\"_\n" +
+	"\aFailure\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x12$\n" +
+	"\x0eretry_after_ms\x18\x02 \x01(\x03R\fretryAfterMs\x12\x14\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause\"6\n" +
 	"\x06Output\x12\x18\n" +
 	"\achannel\x18\x01 \x01(\x05R\achannel\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\"\xf2\x01\n" +
@@ -1049,7 +1407,7 @@ const file_extension_proto_rawDesc = "" +
 	"\aToolEnd\x12\x14\n" +
 	"\x05ended\x18\x03 \x01(\bR\x05ended\x12\x1b\n" +
 	"\texit_code\x18\x01 \x01(\x05R\bexitCode\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error2\xfc\x03\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error2\x95\x05\n" +
 	"\tExtension\x12N\n" +
 	"\bDescribe\x12\".writ.extension.v1.DescribeRequest\x1a\x1e.writ.extension.v1.Description\x12>\n" +
 	"\x06Notify\x12\x1b.writ.extension.v1.EndedRun\x1a\x17.writ.extension.v1.Done\x12F\n" +
@@ -1057,7 +1415,9 @@ const file_extension_proto_rawDesc = "" +
 	"\x04Mint\x12 .writ.extension.v1.SecretRequest\x1a\x19.writ.extension.v1.Secret\x12B\n" +
 	"\x06Revoke\x12\x1f.writ.extension.v1.LeaseRequest\x1a\x17.writ.extension.v1.Done\x12D\n" +
 	"\x05Renew\x12\x1f.writ.extension.v1.LeaseRequest\x1a\x1a.writ.extension.v1.Renewed\x12H\n" +
-	"\bValidate\x12 .writ.extension.v1.SecretRequest\x1a\x1a.writ.extension.v1.VerdictB=Z;github.com/writ-automation/writ/ports/extension/plugin/wireb\x06proto3"
+	"\bValidate\x12 .writ.extension.v1.SecretRequest\x1a\x1a.writ.extension.v1.Verdict\x12P\n" +
+	"\rCheckProvider\x12#.writ.extension.v1.ProviderSettings\x1a\x1a.writ.extension.v1.Verdict\x12E\n" +
+	"\bComplete\x12\x1d.writ.extension.v1.Completion\x1a\x18.writ.extension.v1.Piece0\x01B=Z;github.com/writ-automation/writ/ports/extension/plugin/wireb\x06proto3"
 
 var (
 	file_extension_proto_rawDescOnce sync.Once
@@ -1071,49 +1431,61 @@ func file_extension_proto_rawDescGZIP() []byte {
 	return file_extension_proto_rawDescData
 }
 
-var file_extension_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_extension_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_extension_proto_goTypes = []any{
-	(*DescribeRequest)(nil), // 0: writ.extension.v1.DescribeRequest
-	(*Done)(nil),            // 1: writ.extension.v1.Done
-	(*Description)(nil),     // 2: writ.extension.v1.Description
-	(*Engine)(nil),          // 3: writ.extension.v1.Engine
-	(*Field)(nil),           // 4: writ.extension.v1.Field
-	(*EndedRun)(nil),        // 5: writ.extension.v1.EndedRun
-	(*SecretRequest)(nil),   // 6: writ.extension.v1.SecretRequest
-	(*Secret)(nil),          // 7: writ.extension.v1.Secret
-	(*Lease)(nil),           // 8: writ.extension.v1.Lease
-	(*LeaseRequest)(nil),    // 9: writ.extension.v1.LeaseRequest
-	(*Renewed)(nil),         // 10: writ.extension.v1.Renewed
-	(*Verdict)(nil),         // 11: writ.extension.v1.Verdict
-	(*Output)(nil),          // 12: writ.extension.v1.Output
-	(*ToolCall)(nil),        // 13: writ.extension.v1.ToolCall
-	(*ToolEnd)(nil),         // 14: writ.extension.v1.ToolEnd
-	nil,                     // 15: writ.extension.v1.ToolCall.EnvEntry
+	(*DescribeRequest)(nil),  // 0: writ.extension.v1.DescribeRequest
+	(*Done)(nil),             // 1: writ.extension.v1.Done
+	(*Description)(nil),      // 2: writ.extension.v1.Description
+	(*Engine)(nil),           // 3: writ.extension.v1.Engine
+	(*Field)(nil),            // 4: writ.extension.v1.Field
+	(*EndedRun)(nil),         // 5: writ.extension.v1.EndedRun
+	(*SecretRequest)(nil),    // 6: writ.extension.v1.SecretRequest
+	(*Secret)(nil),           // 7: writ.extension.v1.Secret
+	(*Lease)(nil),            // 8: writ.extension.v1.Lease
+	(*LeaseRequest)(nil),     // 9: writ.extension.v1.LeaseRequest
+	(*Renewed)(nil),          // 10: writ.extension.v1.Renewed
+	(*Verdict)(nil),          // 11: writ.extension.v1.Verdict
+	(*ProviderSettings)(nil), // 12: writ.extension.v1.ProviderSettings
+	(*Completion)(nil),       // 13: writ.extension.v1.Completion
+	(*Piece)(nil),            // 14: writ.extension.v1.Piece
+	(*Finish)(nil),           // 15: writ.extension.v1.Finish
+	(*Failure)(nil),          // 16: writ.extension.v1.Failure
+	(*Output)(nil),           // 17: writ.extension.v1.Output
+	(*ToolCall)(nil),         // 18: writ.extension.v1.ToolCall
+	(*ToolEnd)(nil),          // 19: writ.extension.v1.ToolEnd
+	nil,                      // 20: writ.extension.v1.ToolCall.EnvEntry
 }
 var file_extension_proto_depIdxs = []int32{
 	3,  // 0: writ.extension.v1.Description.engines:type_name -> writ.extension.v1.Engine
 	4,  // 1: writ.extension.v1.Engine.fields:type_name -> writ.extension.v1.Field
 	8,  // 2: writ.extension.v1.Secret.lease:type_name -> writ.extension.v1.Lease
-	15, // 3: writ.extension.v1.ToolCall.env:type_name -> writ.extension.v1.ToolCall.EnvEntry
-	0,  // 4: writ.extension.v1.Extension.Describe:input_type -> writ.extension.v1.DescribeRequest
-	5,  // 5: writ.extension.v1.Extension.Notify:input_type -> writ.extension.v1.EndedRun
-	6,  // 6: writ.extension.v1.Extension.Resolve:input_type -> writ.extension.v1.SecretRequest
-	6,  // 7: writ.extension.v1.Extension.Mint:input_type -> writ.extension.v1.SecretRequest
-	9,  // 8: writ.extension.v1.Extension.Revoke:input_type -> writ.extension.v1.LeaseRequest
-	9,  // 9: writ.extension.v1.Extension.Renew:input_type -> writ.extension.v1.LeaseRequest
-	6,  // 10: writ.extension.v1.Extension.Validate:input_type -> writ.extension.v1.SecretRequest
-	2,  // 11: writ.extension.v1.Extension.Describe:output_type -> writ.extension.v1.Description
-	1,  // 12: writ.extension.v1.Extension.Notify:output_type -> writ.extension.v1.Done
-	7,  // 13: writ.extension.v1.Extension.Resolve:output_type -> writ.extension.v1.Secret
-	7,  // 14: writ.extension.v1.Extension.Mint:output_type -> writ.extension.v1.Secret
-	1,  // 15: writ.extension.v1.Extension.Revoke:output_type -> writ.extension.v1.Done
-	10, // 16: writ.extension.v1.Extension.Renew:output_type -> writ.extension.v1.Renewed
-	11, // 17: writ.extension.v1.Extension.Validate:output_type -> writ.extension.v1.Verdict
-	11, // [11:18] is the sub-list for method output_type
-	4,  // [4:11] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	12, // 3: writ.extension.v1.Completion.settings:type_name -> writ.extension.v1.ProviderSettings
+	15, // 4: writ.extension.v1.Piece.finish:type_name -> writ.extension.v1.Finish
+	16, // 5: writ.extension.v1.Finish.failure:type_name -> writ.extension.v1.Failure
+	20, // 6: writ.extension.v1.ToolCall.env:type_name -> writ.extension.v1.ToolCall.EnvEntry
+	0,  // 7: writ.extension.v1.Extension.Describe:input_type -> writ.extension.v1.DescribeRequest
+	5,  // 8: writ.extension.v1.Extension.Notify:input_type -> writ.extension.v1.EndedRun
+	6,  // 9: writ.extension.v1.Extension.Resolve:input_type -> writ.extension.v1.SecretRequest
+	6,  // 10: writ.extension.v1.Extension.Mint:input_type -> writ.extension.v1.SecretRequest
+	9,  // 11: writ.extension.v1.Extension.Revoke:input_type -> writ.extension.v1.LeaseRequest
+	9,  // 12: writ.extension.v1.Extension.Renew:input_type -> writ.extension.v1.LeaseRequest
+	6,  // 13: writ.extension.v1.Extension.Validate:input_type -> writ.extension.v1.SecretRequest
+	12, // 14: writ.extension.v1.Extension.CheckProvider:input_type -> writ.extension.v1.ProviderSettings
+	13, // 15: writ.extension.v1.Extension.Complete:input_type -> writ.extension.v1.Completion
+	2,  // 16: writ.extension.v1.Extension.Describe:output_type -> writ.extension.v1.Description
+	1,  // 17: writ.extension.v1.Extension.Notify:output_type -> writ.extension.v1.Done
+	7,  // 18: writ.extension.v1.Extension.Resolve:output_type -> writ.extension.v1.Secret
+	7,  // 19: writ.extension.v1.Extension.Mint:output_type -> writ.extension.v1.Secret
+	1,  // 20: writ.extension.v1.Extension.Revoke:output_type -> writ.extension.v1.Done
+	10, // 21: writ.extension.v1.Extension.Renew:output_type -> writ.extension.v1.Renewed
+	11, // 22: writ.extension.v1.Extension.Validate:output_type -> writ.extension.v1.Verdict
+	11, // 23: writ.extension.v1.Extension.CheckProvider:output_type -> writ.extension.v1.Verdict
+	14, // 24: writ.extension.v1.Extension.Complete:output_type -> writ.extension.v1.Piece
+	16, // [16:25] is the sub-list for method output_type
+	7,  // [7:16] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_extension_proto_init() }
@@ -1127,7 +1499,7 @@ func file_extension_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_extension_proto_rawDesc), len(file_extension_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,13 +22,15 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Extension_Describe_FullMethodName = "/writ.extension.v1.Extension/Describe"
-	Extension_Notify_FullMethodName   = "/writ.extension.v1.Extension/Notify"
-	Extension_Resolve_FullMethodName  = "/writ.extension.v1.Extension/Resolve"
-	Extension_Mint_FullMethodName     = "/writ.extension.v1.Extension/Mint"
-	Extension_Revoke_FullMethodName   = "/writ.extension.v1.Extension/Revoke"
-	Extension_Renew_FullMethodName    = "/writ.extension.v1.Extension/Renew"
-	Extension_Validate_FullMethodName = "/writ.extension.v1.Extension/Validate"
+	Extension_Describe_FullMethodName      = "/writ.extension.v1.Extension/Describe"
+	Extension_Notify_FullMethodName        = "/writ.extension.v1.Extension/Notify"
+	Extension_Resolve_FullMethodName       = "/writ.extension.v1.Extension/Resolve"
+	Extension_Mint_FullMethodName          = "/writ.extension.v1.Extension/Mint"
+	Extension_Revoke_FullMethodName        = "/writ.extension.v1.Extension/Revoke"
+	Extension_Renew_FullMethodName         = "/writ.extension.v1.Extension/Renew"
+	Extension_Validate_FullMethodName      = "/writ.extension.v1.Extension/Validate"
+	Extension_CheckProvider_FullMethodName = "/writ.extension.v1.Extension/CheckProvider"
+	Extension_Complete_FullMethodName      = "/writ.extension.v1.Extension/Complete"
 )
 
 // ExtensionClient is the client API for Extension service.
@@ -48,6 +50,10 @@ type ExtensionClient interface {
 	Renew(ctx context.Context, in *LeaseRequest, opts ...grpc.CallOption) (*Renewed, error)
 	// Validate checks a config without network calls.
 	Validate(ctx context.Context, in *SecretRequest, opts ...grpc.CallOption) (*Verdict, error)
+	// CheckProvider checks the settings of an AI provider without network calls.
+	CheckProvider(ctx context.Context, in *ProviderSettings, opts ...grpc.CallOption) (*Verdict, error)
+	// Complete answers a request. The text is that of all pieces, and the last one has the end.
+	Complete(ctx context.Context, in *Completion, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Piece], error)
 }
 
 type extensionClient struct {
@@ -128,6 +134,35 @@ func (c *extensionClient) Validate(ctx context.Context, in *SecretRequest, opts 
 	return out, nil
 }
 
+func (c *extensionClient) CheckProvider(ctx context.Context, in *ProviderSettings, opts ...grpc.CallOption) (*Verdict, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Verdict)
+	err := c.cc.Invoke(ctx, Extension_CheckProvider_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *extensionClient) Complete(ctx context.Context, in *Completion, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Piece], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Extension_ServiceDesc.Streams[0], Extension_Complete_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[Completion, Piece]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Extension_CompleteClient = grpc.ServerStreamingClient[Piece]
+
 // ExtensionServer is the server API for Extension service.
 // All implementations must embed UnimplementedExtensionServer
 // for forward compatibility.
@@ -145,6 +180,10 @@ type ExtensionServer interface {
 	Renew(context.Context, *LeaseRequest) (*Renewed, error)
 	// Validate checks a config without network calls.
 	Validate(context.Context, *SecretRequest) (*Verdict, error)
+	// CheckProvider checks the settings of an AI provider without network calls.
+	CheckProvider(context.Context, *ProviderSettings) (*Verdict, error)
+	// Complete answers a request. The text is that of all pieces, and the last one has the end.
+	Complete(*Completion, grpc.ServerStreamingServer[Piece]) error
 	mustEmbedUnimplementedExtensionServer()
 }
 
@@ -175,6 +214,12 @@ func (UnimplementedExtensionServer) Renew(context.Context, *LeaseRequest) (*Rene
 }
 func (UnimplementedExtensionServer) Validate(context.Context, *SecretRequest) (*Verdict, error) {
 	return nil, status.Error(codes.Unimplemented, "method Validate not implemented")
+}
+func (UnimplementedExtensionServer) CheckProvider(context.Context, *ProviderSettings) (*Verdict, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckProvider not implemented")
+}
+func (UnimplementedExtensionServer) Complete(*Completion, grpc.ServerStreamingServer[Piece]) error {
+	return status.Error(codes.Unimplemented, "method Complete not implemented")
 }
 func (UnimplementedExtensionServer) mustEmbedUnimplementedExtensionServer() {}
 func (UnimplementedExtensionServer) testEmbeddedByValue()                   {}
@@ -323,6 +368,35 @@ func _Extension_Validate_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Extension_CheckProvider_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ProviderSettings)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExtensionServer).CheckProvider(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Extension_CheckProvider_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExtensionServer).CheckProvider(ctx, req.(*ProviderSettings))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Extension_Complete_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(Completion)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ExtensionServer).Complete(m, &grpc.GenericServerStream[Completion, Piece]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Extension_CompleteServer = grpc.ServerStreamingServer[Piece]
+
 // Extension_ServiceDesc is the grpc.ServiceDesc for Extension service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -358,7 +432,17 @@ var Extension_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Validate",
 			Handler:    _Extension_Validate_Handler,
 		},
+		{
+			MethodName: "CheckProvider",
+			Handler:    _Extension_CheckProvider_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Complete",
+			Handler:       _Extension_Complete_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "extension.proto",
 }
