@@ -63,7 +63,8 @@ type LimitStore interface {
 	// Runs that wait or execute get the key if it had no limit: the latter have slots at once. It returns the queues in
 	// which runs became claimable.
 	PutLimit(ctx context.Context, key SlotKey, limit int) (opened []string, err error)
-	// AddLimit is PutLimit for an object that the unit creates, and locks nothing.
+	// AddLimit is PutLimit for an object that the unit creates, and locks nothing. The unit does not read the limit, and
+	// does not change it again.
 	AddLimit(ctx context.Context, key SlotKey, limit int) error
 	// Limits returns the limits of keys, without those that have none.
 	Limits(ctx context.Context, keys ...SlotKey) (map[SlotKey]int, error)

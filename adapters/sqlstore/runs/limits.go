@@ -39,11 +39,16 @@ func (s *Store) PutLimit(ctx context.Context, key runs.SlotKey, limit int) ([]st
 	return opened, db.Wrap(err, "store the limit of %s", string(key))
 }
 
+// A changed row would keep a unit that locks the table waiting, and all readers behind it, so that the row is written
+// when the unit is about to commit.
 func (s *Store) AddLimit(ctx context.Context, key runs.SlotKey, limit int) error {
 	if _, err := limited(key, limit); err != nil || limit == 0 {
 		return err
 	}
-	return db.Wrap(insertLimit(ctx, s.d.InUnit(ctx), string(key), limit), "store the limit of %s", string(key))
+	return s.d.AtEnd(ctx, db.Statement{
+		Query: "INSERT INTO slot_limits (key, n) VALUES (?, ?) ON CONFLICT (key) DO NOTHING",
+		Args:  []any{string(key), limit},
+	})
 }
 
 // limited returns the object of a key.
@@ -53,12 +58,6 @@ func limited(key runs.SlotKey, limit int) (object string, err error) {
 		err = fault.BadField("max_concurrent", "must be from 0 to %d", runs.MaxConcurrent)
 	}
 	return object, err
-}
-
-func insertLimit(ctx context.Context, q bun.IDB, key string, limit int) error {
-	_, err := db.Exec(ctx, q, "INSERT INTO slot_limits (key, n) VALUES (?, ?) "+
-		"ON CONFLICT (key) DO UPDATE SET n = excluded.n", key, limit)
-	return err
 }
 
 // putLimit locks the key, as claims do, and then the limits, which every new run reads.
@@ -76,7 +75,9 @@ func (s *Store) putLimit(ctx context.Context, q bun.IDB, key, object string, lim
 	if limit == 0 {
 		return s.dropLimit(ctx, q, key)
 	}
-	switch err = insertLimit(ctx, q, key, limit); {
+	_, err = db.Exec(ctx, q, "INSERT INTO slot_limits (key, n) VALUES (?, ?) "+
+		"ON CONFLICT (key) DO UPDATE SET n = excluded.n", key, limit)
+	switch {
 	case err != nil:
 		return nil, err
 	case had == 0:
