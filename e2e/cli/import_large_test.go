@@ -121,6 +121,24 @@ func TestImportParts(t *testing.T) {
 	}
 	unchanged(t, u.imports("awx", file, "--apply"))
 	unchanged(t, u.imports("awx", file, "--parts", "--apply"))
+	var list struct{ Schedules []struct{ ID string } }
+	s.Do(http.MethodGet, "/v1/schedules?name=nightly", nil).JSON(t, &list)
+	enable := func(flag string) {
+		if code, _, errs := u.do("schedule", "edit", list.Schedules[0].ID, "--enabled="+flag); code != 0 {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+	}
+	enable("false")
+	for _, parts := range [][]string{{"--parts"}, nil} { // what somebody disabled here stays so
+		plan := u.imports(append([]string{"awx", file, "--apply"}, parts...)...)
+		unchanged(t, plan)
+		if !slices.ContainsFunc(plan.Warnings, func(w importer.WarningBody) bool {
+			return w.Field == "enabled" && strings.Contains(w.Message, "stays disabled here")
+		}) {
+			t.Errorf("%v: nothing says that the schedule stays disabled: %+v", parts, plan.Warnings)
+		}
+	}
+	enable("true")
 	many := written(t, "many.json", export(t, 2, make([]int, importer.MaxObjects+1)...))
 	plan := u.imports("awx", many)
 	if plan.Applied || plan.Counts.Create != importer.MaxObjects-1 || plan.Counts.Update != 2 || plan.Counts.Skip != 3 {

@@ -8,8 +8,8 @@ import (
 // MaxBody is the largest export that a server takes, in bytes.
 const MaxBody = 25 << 20
 
-// MaxObjects is how many objects an export may have that are written: they are written in one transaction, which no
-// other change of the server waits for longer than some seconds.
+// MaxObjects is how many objects an export may have that are written: they are written in one transaction, for which
+// the other changes of a server with SQLite wait.
 const MaxObjects = 10_000
 
 // Export is the input of a Format.

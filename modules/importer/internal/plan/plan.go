@@ -22,7 +22,7 @@ import (
 // not write, so that a unit of work never continues after a statement that failed in it.
 const maxPasses = 20
 
-// maxTime limits one pass. The largest imports take longer than units usually may.
+// maxTime limits the passes together, and one that has begun. The largest imports take longer than units usually may.
 const maxTime = time.Minute
 
 // Planner makes plans.
@@ -60,8 +60,13 @@ type pass struct {
 // would be. An object that the server refuses is skipped with the reason, and so is each that needs it.
 func (p *Planner) Make(ctx context.Context, format string, list []importer.Object, apply bool) (importer.Plan, error) {
 	var known refusals
-	taken := make(map[named]bool)
+	taken, outer := make(map[named]bool), ctx
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
 	for range maxPasses {
+		if ctx.Err() != nil {
+			break
+		}
 		var plan importer.Plan
 		var again bool
 		var raced []named
@@ -95,10 +100,19 @@ func (p *Planner) Make(ctx context.Context, format string, list []importer.Objec
 			}
 			continue
 		}
-		if err != nil && !errors.Is(err, errDone) {
+		switch {
+		case err == nil, errors.Is(err, errDone):
+			return plan, nil
+		case ctx.Err() == nil || outer.Err() != nil:
 			return importer.Plan{}, err
 		}
-		return plan, nil
+	}
+	switch {
+	case outer.Err() != nil:
+		return importer.Plan{}, outer.Err()
+	case ctx.Err() != nil:
+		return importer.Plan{}, &fault.Error{Kind: fault.Unavailable,
+			Message: fmt.Sprintf("the import took longer than %s", maxTime)}
 	}
 	return importer.Plan{}, &fault.Error{Kind: fault.Unavailable, Message: fmt.Sprintf(
 		"the import was given up after %d tries, since the server refused other objects each time", maxPasses)}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -285,6 +286,30 @@ func TestRaced(t *testing.T) {
 	if err != nil || len(s.objects) != 0 || p.Counts.NoHome != 5 || p.Objects[0].Reason != "is taken" {
 		t.Errorf("a name that stays taken: %v %+v", err, p.Objects)
 	}
+}
+
+// TestTooSlow: an import whose passes take too long is given up, and nothing of it is kept.
+func TestTooSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{refuse: func(k importer.Kind, name string, _ objects.Members) error {
+			time.Sleep(2 * time.Minute)
+			if k == importer.Project && name == "site" {
+				return fault.BadField("repo_url", "is refused")
+			}
+			return nil
+		}}
+		_, err := newPlanner(s).Make(t.Context(), "awx", plan.Order(export()), true)
+		if !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "longer than 1m0s") || s.units != 1 ||
+			len(s.objects) != 0 {
+			t.Errorf("%v after %d units, with %d objects", err, s.units, len(s.objects))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := newPlanner(s).Make(ctx, "awx", plan.Order(export()), true); !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller that is gone: %v", err)
+		}
+	})
 }
 
 // TestFailures: a failure that is not an object's ends the import, and a server that refuses others each time too.
