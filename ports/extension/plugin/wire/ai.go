@@ -45,10 +45,13 @@ func FromFailure(e *extension.AIError) *Piece {
 	return &Piece{Finish: &Finish{Failure: f}}
 }
 
+// maxWait is the longest time that a plugin may ask callers to wait.
+const maxWait = time.Hour
+
 // ToFailure returns the error of a message.
 func ToFailure(m *Failure) *extension.AIError {
-	e := &extension.AIError{Message: Short(m.GetMessage()),
-		RetryAfter: time.Duration(max(m.GetRetryAfterMs(), 0)) * time.Millisecond}
+	wait := min(max(m.GetRetryAfterMs(), 0), maxWait.Milliseconds())
+	e := &extension.AIError{Message: Short(m.GetMessage()), RetryAfter: time.Duration(wait) * time.Millisecond}
 	if m.GetCause() != "" {
 		e.Cause = errors.New(Short(m.GetCause()))
 	}

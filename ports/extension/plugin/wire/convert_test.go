@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -110,6 +111,17 @@ func TestValidName(t *testing.T) {
 	} {
 		if ValidName(name) != want {
 			t.Errorf("%q", name)
+		}
+	}
+}
+
+// TestFailure: the wait that a plugin asks for is bounded, and so are its texts.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	for ms, want := range map[int64]time.Duration{-5: 0, 1500: 1500 * time.Millisecond, math.MaxInt64: time.Hour} {
+		got := ToFailure(&Failure{Message: "a\nb", RetryAfterMs: ms, Cause: strings.Repeat("x", 5000)})
+		if got.RetryAfter != want || got.Message != "a b" || len(got.Cause.Error()) > 2000 {
+			t.Errorf("%d: %+v", ms, got)
 		}
 	}
 }
