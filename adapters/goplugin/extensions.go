@@ -82,7 +82,7 @@ var (
 	_ extension.Notifier        = remoteNotifier{}
 )
 
-// ConfigFields returns what the engine said of its config.
+// ConfigFields returns the members that the engine described.
 func (d described) ConfigFields() []extension.ConfigField {
 	out := make([]extension.ConfigField, 0, len(d.engine.GetFields()))
 	for _, f := range d.engine.GetFields() {

@@ -50,12 +50,12 @@ type template struct {
 	target
 }
 
-// rehearsable reports whether launches may be dry runs.
-func (t *template) rehearsable() bool {
+// allowsDryRun reports whether launches may be dry runs.
+func (t *template) allowsDryRun() bool {
 	return t.DryRun || slices.Contains(t.AllowOverrides, "dry_run")
 }
 
-type rehearsal struct {
+type dryRun struct {
 	TemplateID string `json:"template_id"`
 	Status     string `json:"status"`
 	Checked    bool   `json:"checked"`
@@ -79,8 +79,8 @@ func launch(ctx context.Context, api API, in launchInput) (any, error) {
 	body := map[string]any{}
 	switch {
 	case forReal:
-		err = rehearsed(ctx, api, &in, &t)
-	case !t.rehearsable():
+		err = checkDryRun(ctx, api, &in, &t)
+	case !t.allowsDryRun():
 		err = errors.New("the template allows no dry run: dry_run is not in its allow_overrides. A real launch of it needs " +
 			"dry_run: false and confirm: true")
 	case !t.DryRun:
@@ -120,10 +120,10 @@ func submit(ctx context.Context, api API, in *launchInput, template string, body
 	return got, err
 }
 
-// rehearsed returns an error unless the real launch follows a dry run of the same template on the same hosts. A
+// checkDryRun returns an error unless the real launch follows a dry run of the same template on the same hosts. A
 // template that allows no dry run has none.
-func rehearsed(ctx context.Context, api API, in *launchInput, t *template) error {
-	if !t.rehearsable() {
+func checkDryRun(ctx context.Context, api API, in *launchInput, t *template) error {
+	if !t.allowsDryRun() {
 		return nil
 	}
 	if in.DryRunID == "" {
@@ -134,7 +134,7 @@ func rehearsed(ctx context.Context, api API, in *launchInput, t *template) error
 	if err != nil {
 		return fmt.Errorf("dry_run_id: %w", err)
 	}
-	var run rehearsal
+	var run dryRun
 	if err := get(ctx, api, p, &run); err != nil {
 		return fmt.Errorf("dry_run_id: %w", err)
 	}

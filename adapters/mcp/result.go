@@ -46,7 +46,7 @@ func budgets() []budget {
 	return []budget{{maxLog, 2000}, {8 << 10, 500}, {2 << 10, 200}, {512, 100}, {128, 50}, {64, 10}}
 }
 
-// fit encodes data in at most maxResult bytes. What it leaves out is told where it was.
+// fit encodes data in at most maxResult bytes. A note stands where something was left out.
 func fit(data any) (string, error) {
 	for _, b := range budgets() {
 		var out bytes.Buffer
@@ -101,8 +101,8 @@ func cut(s string, limit int) string {
 	return fmt.Sprintf("%s (%d more bytes left out)", s[:end], len(s)-end)
 }
 
-// visible replaces the characters that a person does not see, such as tags and marks of direction: a text must not say
-// more to an agent than to the person beside it.
+// visible replaces the characters that a person does not see, such as tags and marks of direction: a text must not
+// contain more for an agent than for a person.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -109,7 +109,7 @@ func served(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// handler is a tool without the protocol around it. An error is told to the agent.
+// handler is a tool without the protocol around it. The agent gets an error as text.
 type handler[In any] func(ctx context.Context, api API, in In) (any, error)
 
 // add registers a tool.

@@ -26,7 +26,7 @@ const plugged = "github.com/writ-automation/writ/e2e/extensions/plugged"
 type outside struct {
 	mu      sync.Mutex
 	journal []extension.EndedRun
-	pressed map[string]bool
+	minted  map[string]bool
 	made    int
 }
 
@@ -39,14 +39,14 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var run extension.EndedRun
 		err = json.NewDecoder(r.Body).Decode(&run)
 		o.journal = append(o.journal, run)
-	case "GET/shelf":
+	case "GET/static":
 		_, err = fmt.Fprintf(w, `{"PASS": "s3cret-of-the-%s"}`, r.URL.Query().Get("name"))
-	case "POST/press":
+	case "POST/dynamic":
 		o.made++
-		o.pressed[strconv.Itoa(o.made)] = true
+		o.minted[strconv.Itoa(o.made)] = true
 		_, err = fmt.Fprint(w, o.made)
-	case "DELETE/press":
-		delete(o.pressed, r.URL.Query().Get("handle"))
+	case "DELETE/dynamic":
+		delete(o.minted, r.URL.Query().Get("handle"))
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
@@ -58,13 +58,13 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (o *outside) count() (heard, valid int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.journal), len(o.pressed)
+	return len(o.journal), len(o.minted)
 }
 
 // plugins makes a directory with the plugin of these tests, which talks to the test.
 func plugins(t *testing.T) (dir, name string, o *outside) {
 	t.Helper()
-	o = &outside{pressed: map[string]bool{}}
+	o = &outside{minted: map[string]bool{}}
 	at := httptest.NewServer(o)
 	t.Cleanup(at.Close)
 	u, err := url.Parse(at.URL)
@@ -141,7 +141,7 @@ func TestPlugin(t *testing.T) {
 	}
 	s := harness.Start(t, harness.Options{Flags: []string{"--plugins-dir", dir}, Env: []string{"C4NARY=server"}})
 	w := &fixture{Server: s}
-	id := w.credential(t, "shelved", harness.Body{"source": harness.Body{"engine": "shelf",
+	id := w.credential(t, "from a plugin", harness.Body{"source": harness.Body{"engine": "static",
 		"config": harness.Body{"name": "app"}}})
 	speak := harness.Body{"tool": "speak", "command": "hello, you", "extra_vars": harness.Body{"note": 9007199254740993},
 		"credential_ids": []string{id}}
@@ -210,7 +210,7 @@ func TestPluginTools(t *testing.T) {
 	}
 	s.Do(http.MethodPost, "/v1/credentials", harness.Body{
 		"name": "token", "kind": "token", "settings": harness.Body{"env_name": "COIN"},
-		"source": harness.Body{"engine": "press", "config": harness.Body{"account": "app"}},
+		"source": harness.Body{"engine": "dynamic", "config": harness.Body{"account": "app"}},
 	}).JSON(t, &made)
 	r := s.Submit(harness.Body{"tool": "stay", "command": "here", "credential_ids": []string{made.ID}})
 	eventually(t, "the output is live", func() bool { return strings.Contains(w.Log(r.ID), "stays") })
@@ -243,7 +243,7 @@ func TestPluginOnWorkers(t *testing.T) {
 	s := harness.Start(t, harness.Options{Flags: []string{"--plugins-dir", dir, "--executors", "0", "--worker-token",
 		harness.WorkerToken}})
 	w := &fixture{Server: s}
-	id := w.credential(t, "shelved", harness.Body{"source": harness.Body{"engine": "shelf",
+	id := w.credential(t, "from a plugin", harness.Body{"source": harness.Body{"engine": "static",
 		"config": harness.Body{"name": "app"}}})
 	for name, over := range map[string]harness.WorkerOptions{
 		"relay": {Server: s.URL}, "database": {DB: s.DB, Flags: []string{"--encryption-key-file",

@@ -37,7 +37,7 @@ const (
 // DraftTools returns the tools for which scripts are drafted.
 func DraftTools() []string { return []string{"bash", "python", "powershell", "go"} }
 
-// Answer is what a model said: text, whatever it looks like. It has no control characters but line ends and tabs.
+// Answer is the answer of a model: text, whatever it looks like. It has no control characters but line ends and tabs.
 type Answer struct {
 	Text            string
 	Model, Provider string

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/ai"
 )
 
-// AdviceBody is what a model said.
+// AdviceBody is the answer of a model.
 type AdviceBody struct {
 	Text     string `json:"text" doc:"Plain text, whatever it looks like: never render it as markup, and never execute it unread."`
 	Model    string `json:"model"`

@@ -28,8 +28,8 @@ func main() {
 		},
 		AIProviders:     map[string]extension.AIProviderFactory{"muse": newMuse},
 		Notifiers:       map[string]extension.Notifier{"journal": extension.NotifierFunc(note)},
-		SecretResolvers: map[string]extension.SecretResolver{"shelf": extension.SecretResolverFunc(resolve)},
-		SecretMinters:   map[string]extension.SecretMinter{"press": press{}},
+		SecretResolvers: map[string]extension.SecretResolver{"static": extension.SecretResolverFunc(resolve)},
+		SecretMinters:   map[string]extension.SecretMinter{"dynamic": dynamic{}},
 	})
 }
 
@@ -62,24 +62,24 @@ func note(ctx context.Context, run extension.EndedRun) error {
 }
 
 func resolve(ctx context.Context, config map[string]any) (string, error) {
-	return ask(ctx, http.MethodGet, "/shelf?name="+url.QueryEscape(fmt.Sprint(config["name"])), nil)
+	return ask(ctx, http.MethodGet, "/static?name="+url.QueryEscape(fmt.Sprint(config["name"])), nil)
 }
 
-// press makes secrets that are revoked by their handle.
-type press struct{}
+// dynamic makes secrets that are revoked by their handle.
+type dynamic struct{}
 
-func (p press) Mint(ctx context.Context, config map[string]any) (string, *extension.SecretLease, error) {
-	handle, err := ask(ctx, http.MethodPost, "/press", nil)
+func (d dynamic) Mint(ctx context.Context, config map[string]any) (string, *extension.SecretLease, error) {
+	handle, err := ask(ctx, http.MethodPost, "/dynamic", nil)
 	if err != nil {
 		return "", nil, err
 	}
-	return "pressed-" + handle, extension.NewSecretLease("press", func(ctx context.Context) error {
-		return p.RevokeLease(ctx, config, handle)
+	return "minted-" + handle, extension.NewSecretLease("dynamic", func(ctx context.Context) error {
+		return d.RevokeLease(ctx, config, handle)
 	}).WithHandle(handle), nil
 }
 
-func (press) RevokeLease(ctx context.Context, _ map[string]any, handle string) error {
-	_, err := ask(ctx, http.MethodDelete, "/press?handle="+url.QueryEscape(handle), nil)
+func (dynamic) RevokeLease(ctx context.Context, _ map[string]any, handle string) error {
+	_, err := ask(ctx, http.MethodDelete, "/dynamic?handle="+url.QueryEscape(handle), nil)
 	return err
 }
 

@@ -42,7 +42,7 @@ func New(system, question string, values []string) *Prompt {
 	return p
 }
 
-// Data adds a text of the world outside. Of one that is longer than most bytes the end stays.
+// Data adds a text that programs or other people wrote. Of one that is longer than most bytes the end stays.
 func (p *Prompt) Data(title, text string, most int) {
 	p.add(title, text, most, func(text string, n int) string { return cutMark + "\n" + plain.Tail(text, n) })
 }
