@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 func launchTool() sdk.Tool {
@@ -45,8 +46,10 @@ type target struct {
 }
 
 type template struct {
-	ID             string   `json:"id"`
-	AllowOverrides []string `json:"allow_overrides"`
+	ID             string     `json:"id"`
+	AllowOverrides []string   `json:"allow_overrides"`
+	ExtraVars      runs.Vars  `json:"extra_vars"`
+	Survey         []question `json:"survey"`
 	target
 }
 
@@ -56,9 +59,10 @@ func (t *template) allowsDryRun() bool {
 }
 
 type dryRun struct {
-	TemplateID string `json:"template_id"`
-	Status     string `json:"status"`
-	Checked    bool   `json:"checked"`
+	TemplateID string    `json:"template_id"`
+	Status     string    `json:"status"`
+	Checked    bool      `json:"checked"`
+	ExtraVars  runs.Vars `json:"extra_vars"`
 	target
 }
 
@@ -120,8 +124,8 @@ func submit(ctx context.Context, api API, in *launchInput, template string, body
 	return got, err
 }
 
-// checkDryRun returns an error unless the real launch follows a dry run of the same template on the same hosts. A
-// template that allows no dry run has none.
+// checkDryRun returns an error unless the real launch follows a dry run of the same template on the same hosts
+// with the same variables. A template that allows no dry run has none.
 func checkDryRun(ctx context.Context, api API, in *launchInput, t *template) error {
 	if !t.allowsDryRun() {
 		return nil
@@ -150,7 +154,11 @@ func checkDryRun(ctx context.Context, api API, in *launchInput, t *template) err
 	case run.target != want:
 		return errors.New("dry_run_id: the dry run had another limit or another inventory than this launch")
 	}
-	return nil
+	name, err := differing(t, in, run.ExtraVars)
+	if err == nil && name != "" {
+		return fmt.Errorf("dry_run_id: the dry run had another value of the variable %q than this launch", name)
+	}
+	return err
 }
 
 func set(to, from *string) {

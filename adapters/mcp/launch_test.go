@@ -20,15 +20,19 @@ func launchAPI() *fakeAPI {
 	}
 	const made = `{"id":"run_9"}`
 	return &fakeAPI{answers: map[string]Answer{
-		"GET /v1/templates/tpl_1":         ok(`{"id":"tpl_1","limit":"web","inventory_id":"inv_1","allow_overrides":["dry_run"]}`),
+		"GET /v1/templates/tpl_1": ok(`{"id":"tpl_1","limit":"web","inventory_id":"inv_1","allow_overrides":["dry_run"],` +
+			`"extra_vars":{"port":80,"db_password":"[redacted]"},"survey":[{"var":"version","default":"1"},{"var":"note"}]}`),
 		"GET /v1/templates/tpl_2":         ok(`{"id":"tpl_2","allow_overrides":["limit"]}`),
 		"GET /v1/templates/tpl_3":         ok(`{"id":"tpl_3","dry_run":true}`),
 		"POST /v1/templates/tpl_1/launch": ok(made), "POST /v1/templates/tpl_2/launch": ok(made),
 		"POST /v1/templates/tpl_3/launch": ok(made),
-		"GET /v1/runs/run_dry":            run("tpl_1", `"dry_run":true,"checked":true,"status":"succeeded"`),
-		"GET /v1/runs/run_going":          run("tpl_1", `"dry_run":true,"status":"running"`),
-		"GET /v1/runs/run_other":          run("tpl_7", `"dry_run":true,"checked":true,"status":"succeeded"`),
-		"GET /v1/runs/run_real":           run("tpl_1", `"status":"succeeded"`),
+		"GET /v1/runs/run_dry": run("tpl_1", `"dry_run":true,"checked":true,"status":"succeeded",`+
+			`"extra_vars":{"port":80,"db_password":"[redacted]","version":"1"}`),
+		"GET /v1/runs/run_chosen": run("tpl_1", `"dry_run":true,"checked":true,"status":"succeeded",`+
+			`"extra_vars":{"port":80,"db_password":"[redacted]","version":"2","token":"[redacted]","list":[1,{"a":null}]}`),
+		"GET /v1/runs/run_going": run("tpl_1", `"dry_run":true,"status":"running"`),
+		"GET /v1/runs/run_other": run("tpl_7", `"dry_run":true,"checked":true,"status":"succeeded"`),
+		"GET /v1/runs/run_real":  run("tpl_1", `"status":"succeeded"`),
 	}}
 }
 
@@ -59,10 +63,24 @@ func TestLaunch(t *testing.T) {
 		"unknown dry run":       {"tpl_1", with("dry_run_id", "run_no"), nil, "404"},
 		"other hosts":           {"tpl_1", with("limit", "all"), nil, "another limit"},
 		"other inventory":       {"tpl_1", with("inventory_id", "inv_2"), nil, "another limit"},
-		"unknown template":      {"tpl_9", confirmed, nil, "404"},
-		"real":                  {"tpl_1", confirmed, object{}, ""},
-		"real, same hosts":      {"tpl_1", with("limit", "web"), object{"limit": "web"}, ""},
-		"real, none possible":   {"tpl_2", object{"dry_run": false, "confirm": true}, object{}, ""},
+		"other answer":          {"tpl_1", with("answers", object{"version": "2"}), nil, `another value of the variable "version"`},
+		"further answer":        {"tpl_1", with("answers", object{"note": "x"}), nil, `variable "note"`},
+		"further variable":      {"tpl_1", with("extra_vars", object{"size": 1}), nil, `variable "size"`},
+		"other variable":        {"tpl_1", with("extra_vars", object{"port": 81}), nil, `variable "port"`},
+		"without the answer":    {"tpl_1", with("dry_run_id", "run_chosen"), nil, `variable "list"`},
+		"same variables": {"tpl_1", with("extra_vars", object{"port": 80, "db_password": "x"}),
+			object{"extra_vars": object{"port": 80.0, "db_password": "x"}}, ""},
+		"same answers": {"tpl_1", object{
+			"dry_run": false, "confirm": true, "dry_run_id": "run_chosen",
+			"answers": object{"version": "2", "note": nil}, "extra_vars": object{"token": "t", "list": []any{1, object{"a": nil}}},
+		}, object{
+			"answers":    object{"version": "2"},
+			"extra_vars": object{"token": "t", "list": []any{1.0, object{"a": nil}}},
+		}, ""},
+		"unknown template":    {"tpl_9", confirmed, nil, "404"},
+		"real":                {"tpl_1", confirmed, object{}, ""},
+		"real, same hosts":    {"tpl_1", with("limit", "web"), object{"limit": "web"}, ""},
+		"real, none possible": {"tpl_2", object{"dry_run": false, "confirm": true}, object{}, ""},
 		"all values": {"tpl_1",
 			object{"answers": object{"a": 1.5}, "extra_vars": object{"b": "c"}, "change": "CHG-1", "idempotency_key": "k"},
 			object{"dry_run": true, "answers": object{"a": 1.5}, "extra_vars": object{"b": "c"}, "change": "CHG-1"}, ""},

@@ -52,6 +52,43 @@ func TestAnAgentWorks(t *testing.T) {
 	f.Intact()
 }
 
+// TestADryRunOfTheSame launches for real what a dry run had with the same variables, and nothing else.
+func TestADryRunOfTheSame(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	template := f.made("/v1/templates", harness.Body{
+		"name": "roll", "tool": "bash", "command": "echo $VERSION",
+		"allow_overrides": []string{"dry_run", "extra_vars"},
+		"extra_vars":      harness.Body{"region": "eu", "db_password": "first-secret"},
+		"survey":          []harness.Body{{"var": "version", "type": "text", "default": "1"}, {"var": "count", "type": "int"}},
+	})["id"]
+	_, token := f.account("olga", "operator", "read", "launch")
+	a := f.command(token)
+	with := func(answers, vars args) args {
+		return args{"template": template, "answers": answers, "extra_vars": vars}
+	}
+	for _, c := range []struct {
+		dry, launch args
+		differs     string
+	}{
+		{with(args{}, args{}), with(args{"version": "1"}, args{"region": "eu"}), ""},
+		{with(args{"count": 3}, args{"list": []int{1, 2}}), with(args{"count": 3}, args{"list": []int{1, 2}}), ""},
+		{with(args{}, args{}), with(args{"version": "2"}, args{}), "version"},
+		{with(args{"count": 3}, args{}), with(args{}, args{}), "count"},
+		{with(args{}, args{"region": "us"}), with(args{}, args{}), "region"},
+	} {
+		dry, _ := a.use("launch_template", c.dry)["id"].(string)
+		f.Await(dry)
+		c.launch["dry_run"], c.launch["confirm"], c.launch["dry_run_id"] = false, true, dry
+		if c.differs != "" {
+			a.refused("the variable \""+c.differs+"\"", "launch_template", c.launch)
+			continue
+		}
+		run, _ := a.use("launch_template", c.launch)["id"].(string)
+		f.Await(run)
+	}
+}
+
 // reads uses all tools that read, about a run that has succeeded.
 func (a agent) reads(run string) {
 	a.t.Helper()
