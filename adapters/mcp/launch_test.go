@@ -72,7 +72,8 @@ func TestLaunch(t *testing.T) {
 			object{"extra_vars": object{"port": 80.0, "db_password": "x"}}, ""},
 		"same answers": {"tpl_1", object{
 			"dry_run": false, "confirm": true, "dry_run_id": "run_chosen",
-			"answers": object{"version": "2", "note": nil}, "extra_vars": object{"token": "t", "list": []any{1, object{"a": nil}}},
+			"answers":    object{"version": "2", "note": nil},
+			"extra_vars": object{"token": "t", "list": []any{1, object{"a": nil}}},
 		}, object{
 			"answers":    object{"version": "2"},
 			"extra_vars": object{"token": "t", "list": []any{1.0, object{"a": nil}}},

@@ -140,6 +140,7 @@ func withoutCommand() map[string]string {
 		"sign-in": session, "sign-out": session, "read-me": session, "check-token": session,
 		"exchange-code":    session,
 		"read-preferences": "settings of clients: writ api", "save-preferences": "settings of clients: writ api",
+		"read-team-preferences": "settings of clients: writ api", "save-team-preferences": "settings of clients: writ api",
 		"get-doctor": "writ doctor",
 	}
 }

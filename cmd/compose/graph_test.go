@@ -100,6 +100,7 @@ type identityPorts struct {
 	SignIn      identity.SignIn
 	Self        identity.Self
 	Preferences identity.OwnPreferences
+	Shared      identity.TeamPreferences
 	Federation  identity.Federation
 	Beginnings  identity.SignInLimiter
 	Programs    identity.ProgramSignIn

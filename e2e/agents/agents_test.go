@@ -60,7 +60,9 @@ func TestADryRunOfTheSame(t *testing.T) {
 		"name": "roll", "tool": "bash", "command": "echo $VERSION",
 		"allow_overrides": []string{"dry_run", "extra_vars"},
 		"extra_vars":      harness.Body{"region": "eu", "db_password": "first-secret"},
-		"survey":          []harness.Body{{"var": "version", "type": "text", "default": "1"}, {"var": "count", "type": "int"}},
+		"survey": []harness.Body{
+			{"var": "version", "type": "text", "default": "1"}, {"var": "count", "type": "int"},
+		},
 	})["id"]
 	_, token := f.account("olga", "operator", "read", "launch")
 	a := f.command(token)

@@ -146,6 +146,9 @@ func calls() map[string]func(w *fixture) call {
 		"save-preferences": func(*fixture) call {
 			return call{path: "/v1/auth/me/preferences", object: "user", body: harness.Body{"theme": "dark"}}
 		},
+		"save-team-preferences": func(w *fixture) call {
+			return call{path: "/v1/teams/" + w.team() + "/preferences", object: "team", body: harness.Body{"a": 1}}
+		},
 		"create-user": func(w *fixture) call {
 			return call{path: "/v1/users", object: "user", body: harness.Body{"username": w.name("n"), "role": "viewer"}}
 		},

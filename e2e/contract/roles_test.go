@@ -181,7 +181,13 @@ func accountRows() map[string]row {
 		"list-teams":        {least: identity.Viewer, status: 200},
 		"get-team":          {least: identity.Viewer, status: 404, missing: team, existing: 200},
 		"list-team-members": {least: identity.Viewer, status: 404, missing: team, right: teamMember, existing: 200},
-		"create-team":       admin(400, "", harness.Body{"name": ""}), "delete-team": admin(404, team, nil),
+		"read-team-preferences": {
+			least: identity.Viewer, status: 404, missing: team, right: teamMember, existing: 200,
+		},
+		"save-team-preferences": {
+			least: identity.Viewer, body: harness.Body{"a": 1}, status: 404, missing: team, right: teamMember, existing: 200,
+		},
+		"create-team": admin(400, "", harness.Body{"name": ""}), "delete-team": admin(404, team, nil),
 		"add-team-member":    {least: identity.Admin, body: stranger, status: 404, missing: "*"},
 		"remove-team-member": {least: identity.Admin, status: 404, missing: "*"},
 

@@ -64,6 +64,7 @@ type Result struct {
 	Local         identity.LocalSignIn
 	Self          identity.Self
 	Preferences   identity.OwnPreferences
+	Shared        identity.TeamPreferences
 	Federation    identity.Federation
 	Beginnings    identity.SignInLimiter
 	Programs      identity.ProgramSignIn
@@ -114,6 +115,7 @@ func New(p Params) (Result, error) {
 	for _, l := range work.Group {
 		l.Log, l.Observer = p.Log, p.Observer
 	}
+	teams := rights.NewTeams(k, p.Teams)
 	return Result{
 		Authenticator: auth,
 		Bootstrap:     account.NewBootstrap(k, p.Accounts, p.Tokens, p.Hasher, cfg.AdminPassword),
@@ -123,10 +125,11 @@ func New(p Params) (Result, error) {
 		Local:         &signin.Local{Sessions: sessions},
 		Self:          token.NewSelf(p.Tokens, p.Teams, p.Orgs),
 		Preferences:   account.NewPreferences(k, p.Preferences),
+		Shared:        rights.NewTeamPreferences(teams, p.Preferences),
 		Federation:    federation,
 		Beginnings:    signIn,
 		Programs:      signin.NewPrograms(k, p.Handshakes, federation, signIn),
-		Teams:         rights.NewTeams(k, p.Teams),
+		Teams:         teams,
 		Orgs:          rights.NewOrgs(k, p.Orgs),
 		Grants:        rights.NewGrants(k, p.Grants),
 		Objects:       rights.NewObjects(p.Objects, p.Unit),

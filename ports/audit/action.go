@@ -36,6 +36,8 @@ const (
 	AuthLogout      Action = "auth.logout"
 	TeamCreate      Action = "team.create"
 	TeamDelete      Action = "team.delete"
+	// TeamPreferences has the number of bytes alone, as UserPreferences has.
+	TeamPreferences Action = "team.preferences"
 	TeamMemberAdd   Action = "team.member_add"
 	TeamMemberDrop  Action = "team.member_remove"
 	OrgCreate       Action = "org.create"
@@ -139,7 +141,8 @@ func Actions() []Action {
 		UserCreate, UserUpdate, UserDelete, UserPassword, UserPreferences,
 		TokenCreate, TokenRevoke, WorkerMint, WorkerRevoke, AuthLogin,
 		AuthLogout,
-		TeamCreate, TeamDelete, TeamMemberAdd, TeamMemberDrop, OrgCreate, OrgDelete, OrgMemberSet, OrgMemberDrop,
+		TeamCreate, TeamDelete, TeamPreferences, TeamMemberAdd, TeamMemberDrop,
+		OrgCreate, OrgDelete, OrgMemberSet, OrgMemberDrop,
 		GrantCreate, GrantDelete, ServiceGenesis, ServiceEpoch, AuditBeat, AuditErase, AuditAnchor,
 		SigningRotate,
 		ProjectCreate, ProjectUpdate, ProjectDelete, ProjectSync, InventoryCreate, InventoryUpdate, InventoryDelete,

@@ -37,6 +37,7 @@ func Matrix() []Rule {
 		{ViaRole, Viewer, "account", "preferences"},
 		{ViaRole, Viewer, "token", "mint"}, // for the own account; Mint checks that others need an admin
 		{ViaRole, Viewer, "team", "read"},
+		{ViaRole, Viewer, "team", "preferences"}, // of a team that has the account as a member
 		{ViaRole, Viewer, "org", "read"},
 		{ViaRole, Viewer, "system", "read"},
 		{ViaRole, Viewer, "worker", "read"},

@@ -26,11 +26,32 @@ type OwnPreferences interface {
 	SavePreferences(ctx context.Context, document json.RawMessage, revision int64) (Preferences, error)
 }
 
-// PreferenceStore stores preferences by account.
+// SharedPreferences are the preferences that a team shares.
+type SharedPreferences struct {
+	Team Team
+	Preferences
+}
+
+// TeamPreferences are settings that the members of a team share, as OwnPreferences are those of one account. Members
+// and admins read and save them. Errors of both: TeamNotFound; NotAllowed for others.
+type TeamPreferences interface {
+	Preferences(ctx context.Context, teamID string) (Preferences, error)
+	// SavePreferences replaces them, with the errors of OwnPreferences.
+	SavePreferences(ctx context.Context, teamID string, document json.RawMessage, revision int64) (Preferences, error)
+	// Shared returns those of all teams of the caller, by the name of the team: none without an account.
+	Shared(ctx context.Context) ([]SharedPreferences, error)
+}
+
+// PreferenceStore stores preferences by account and by team.
 type PreferenceStore interface {
 	// PreferencesOf returns an empty object at FirstRevision for an account that never saved any.
 	PreferencesOf(ctx context.Context, userID string) (Preferences, error)
 	// SavePreferences replaces the preferences of an account and returns their revision. They end with the account. A
 	// revision of zero matches any. Errors: RevisionChanged for another revision, UserNotFound.
 	SavePreferences(ctx context.Context, userID string, document json.RawMessage, revision int64) (int64, error)
+	// TeamPreferencesOf and SaveTeamPreferences do the same for a team. An unknown one is TeamNotFound for a save.
+	TeamPreferencesOf(ctx context.Context, teamID string) (Preferences, error)
+	SaveTeamPreferences(ctx context.Context, teamID string, document json.RawMessage, revision int64) (int64, error)
+	// SharedWith returns those of all teams of an account, by the name of the team. Of a team, ID and Name are set.
+	SharedWith(ctx context.Context, userID string) ([]SharedPreferences, error)
 }

@@ -29,6 +29,7 @@ func least() map[string]string {
 		"sign-in": "", "check-token": "", "begin-oidc": "", "complete-oidc": "", "begin-saml": "", "complete-saml": "",
 		"read-saml-metadata": "", "exchange-code": "",
 		"read-me": "viewer", "read-preferences": "viewer", "save-preferences": "viewer",
+		"read-team-preferences": "viewer", "save-team-preferences": "viewer",
 		"change-password": "viewer", "sign-out": "viewer", "mint-token": "viewer",
 		"list-teams": "viewer", "get-team": "viewer", "list-team-members": "viewer",
 		"list-orgs": "viewer", "get-org": "viewer", "list-org-members": "viewer",
@@ -168,8 +169,8 @@ func TestModuleWires(t *testing.T) {
 				func() (identity.SignIn, identity.Self, identity.Tokens, identity.Accounts) {
 					return p.SignIn, p.Self, p.Tokens, p.Accounts
 				},
-				func() (identity.Teams, identity.Orgs, identity.Grants, identity.OwnPreferences) {
-					return p.Teams, p.Orgs, p.Grants, p.Preferences
+				func() (identity.Teams, identity.Orgs, identity.Grants, identity.OwnPreferences, identity.TeamPreferences) {
+					return p.Teams, p.Orgs, p.Grants, p.Preferences, p.Shared
 				},
 			),
 			fx.Populate(&h),
@@ -215,8 +216,8 @@ func TestModuleWiresWhole(t *testing.T) {
 					func() (identity.SignIn, identity.Self, identity.Tokens, identity.Accounts) {
 						return p.SignIn, p.Self, p.Tokens, p.Accounts
 					},
-					func() (identity.Teams, identity.Orgs, identity.Grants, identity.OwnPreferences) {
-						return p.Teams, p.Orgs, p.Grants, p.Preferences
+					func() (identity.Teams, identity.Orgs, identity.Grants, identity.OwnPreferences, identity.TeamPreferences) {
+						return p.Teams, p.Orgs, p.Grants, p.Preferences, p.Shared
 					},
 				),
 				fx.Populate(fx.Annotate(&routes, fx.ParamTags(httpapi.Group))),

@@ -363,3 +363,22 @@ func (f preferences) SavePreferences(
 ) (identity.Preferences, error) {
 	return identity.Preferences{Document: document, Revision: 4}, f.ask(ctx, string(document), revision)
 }
+
+type shared struct{ *fakeModule }
+
+func (f shared) Preferences(ctx context.Context, _ string) (identity.Preferences, error) {
+	return preferences{f.fakeModule}.Preferences(ctx)
+}
+
+func (f shared) SavePreferences(
+	ctx context.Context, team string, document json.RawMessage, revision int64,
+) (identity.Preferences, error) {
+	if team == "team_2" {
+		return identity.Preferences{}, identity.TeamNotFound.New("no team %q", team)
+	}
+	return preferences{f.fakeModule}.SavePreferences(ctx, document, revision)
+}
+
+func (f shared) Shared(ctx context.Context) ([]identity.SharedPreferences, error) {
+	return nil, f.ask(ctx)
+}

@@ -21,7 +21,8 @@ type fixture struct {
 
 func params(s *fakeModule, fed *federation) identityapi.Params {
 	return identityapi.Params{
-		SignIn: signIn{s}, Self: self{s}, Preferences: preferences{s}, Tokens: tokens{s}, Accounts: accounts{s},
+		SignIn: signIn{s}, Self: self{s}, Preferences: preferences{s}, Shared: shared{s},
+		Tokens: tokens{s}, Accounts: accounts{s},
 		Teams: teams{s}, Orgs: orgs{s},
 		Grants: grants{s},
 		Providers: identityapi.Providers{

@@ -20,6 +20,7 @@ type Params struct {
 	SignIn      identity.SignIn
 	Self        identity.Self
 	Preferences identity.OwnPreferences
+	Shared      identity.TeamPreferences
 	Tokens      identity.Tokens
 	Accounts    identity.Accounts
 	Teams       identity.Teams

@@ -12,9 +12,10 @@ import (
 // handled are the operations that a handler of a page calls itself, with the address that its form posts to.
 func handled() map[string]string {
 	return map[string]string{
-		"sign-out":         "/ui/logout",
-		"save-preferences": "/ui/runs/views",
-		"simulate-policy":  "/ui/objects/policies/draft",
+		"sign-out":              "/ui/logout",
+		"save-preferences":      "/ui/runs/views",
+		"save-team-preferences": "/ui/runs/views",
+		"simulate-policy":       "/ui/objects/policies/draft",
 	}
 }
 

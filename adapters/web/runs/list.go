@@ -25,6 +25,8 @@ type listView struct {
 	// States are the counts of the chips that are known.
 	States map[string]int
 	Views  []view
+	// Teams are those of the viewer, with which a view can be shared.
+	Teams []shell.Choice
 	Days   []day
 	Shown  int
 	List   *runs.List
@@ -77,9 +79,9 @@ func (h *handlers) view(r *shell.Request, q query) (*listView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Views = viewsOf(r, p, v.Query)
 	p.Read(columnsPreference, &v.Hidden)
-	return v, nil
+	v.Views, v.Teams, err = h.viewsOf(r, p, v.Query)
+	return v, err
 }
 
 // page reads the rows. A page of newer runs is read backwards; if it is the newest one, it is shown as that.

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -20,6 +21,7 @@ type Params struct {
 
 	Reader    runs.Reader
 	Insight   runs.Insight `optional:"true"` // nil leaves out why runs wait
+	Shared    identity.TeamPreferences
 	Templates catalog.Templates
 	Fleet     estate.Fleet
 	Queues    execution.Queues

@@ -10,7 +10,9 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -41,7 +43,9 @@ func TestHostileRows(t *testing.T) {
 		r := bad(s)
 		list := &runs.List{Runs: []*runs.Run{r}, Total: 1}
 		v := &listView{Query: query{Q: hostile, Since: hostile}, Echo: hostile, Problem: hostile, List: list, Shown: 1,
-			Views: []view{{Name: hostile, Q: hostile, own: true, current: true}}, Tick: true,
+			Views: []view{{Name: hostile, Q: hostile, stored: true, current: true,
+				team: identity.Team{ID: hostile, Name: hostile}}},
+			Teams: []shell.Choice{{Value: hostile, Label: hostile}}, Tick: true,
 			Days: []day{{Name: "Today", Rows: []row{rowOf(r)}}}}
 		for _, c := range []templ.Component{
 			listPage(v), swapRows([]row{rowOf(r)}, true), childRows(r, []row{rowOf(r)}, 2),

@@ -14,6 +14,9 @@ const (
 	title        = "Runs"
 	viewsText    = "Saved views"
 	saveViewText = "Save view"
+	onlyMe       = "nobody"
+	shareLabel   = "Share with"
+	shareHelp    = "Every member of the team sees the view, and may change it."
 	exportText   = "Export"
 	launchText   = "Launch"
 	columnsText  = "Columns"
@@ -91,15 +94,27 @@ func viewText(v *listView) string {
 	return v.Echo
 }
 
-// ownView names the own view that the page shows, empty for none.
-func ownView(list []view) string {
+// storedView returns the view of the viewer or of a team that the page shows, the zero view for none.
+func storedView(list []view) view {
 	for _, v := range list {
-		if v.own && v.current {
-			return v.Name
+		if v.stored && v.current {
+			return v
 		}
 	}
-	return ""
+	return view{}
 }
+
+// shareChoices are with whom a new view can be shared.
+func shareChoices(teams []shell.Choice) []shell.Choice {
+	return append([]shell.Choice{{Label: onlyMe}}, teams...)
+}
+
+func sharedHelp(team string) string {
+	return "The team " + team + " shares this view. A change is for all of its members."
+}
+
+// sharedBy says which team shares a view.
+func sharedBy(team string) string { return "shared by " + team }
 
 // hiddenClasses are the classes of a table without some columns.
 func hiddenClasses(hidden []string) string {

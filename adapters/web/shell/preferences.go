@@ -4,13 +4,21 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
-const preferencesPath = "/v1/auth/me/preferences"
+// preferencesPath returns the address of the preferences of a team, or of the viewer for an empty id.
+func preferencesPath(team string) string {
+	if team == "" {
+		return "/v1/auth/me/preferences"
+	}
+	return "/v1/teams/" + url.PathEscape(team) + "/preferences"
+}
 
-// Preferences are those of the viewer's account, by name. The interface shares the object with other clients.
+// Preferences are those of the viewer's account or of a team, by name. The interface shares the object with other
+// clients.
 type Preferences map[string]json.RawMessage
 
 // Read decodes the preference of a name. One that is absent or has another form leaves the value as it is.
@@ -22,17 +30,17 @@ func (p Preferences) Read(name string, into any) {
 
 // ReadPreferences reads the preferences of the viewer. They are empty for a visitor, and where the API has none.
 func (r *Request) ReadPreferences() (Preferences, error) {
-	p, _, err := r.preferences()
+	p, _, err := r.preferences("")
 	return p, err
 }
 
-func (r *Request) preferences() (p Preferences, tag string, err error) {
+func (r *Request) preferences(team string) (p Preferences, tag string, err error) {
 	p = Preferences{}
 	if !r.Viewer.SignedIn() || r.shell == nil {
 		return p, "", nil
 	}
-	a := r.Call(httpapi.Call{Method: http.MethodGet, Path: preferencesPath})
-	if a.Status == http.StatusNotFound {
+	a := r.Call(httpapi.Call{Method: http.MethodGet, Path: preferencesPath(team)})
+	if a.Status == http.StatusNotFound && team == "" {
 		return p, "", nil
 	}
 	err = decode(a, &p)
@@ -41,21 +49,30 @@ func (r *Request) preferences() (p Preferences, tag string, err error) {
 
 // SavePreference stores a value under a name and keeps all others, also those that another client stores meanwhile.
 func (r *Request) SavePreference(name string, value any) error {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return err //nolint:wrapcheck // a value of the interface
-	}
+	return r.ChangePreference("", name, func(Preferences) (any, error) { return value, nil })
+}
+
+// ChangePreference stores the value that change makes of the present preferences under a name, and keeps all others.
+// They are those of a team, or of the viewer for an empty id. It calls change again after another client has stored
+// some meanwhile. An error of change stores nothing.
+func (r *Request) ChangePreference(team, name string, change func(Preferences) (any, error)) error {
 	for again := true; ; again = false {
-		p, tag, err := r.preferences()
+		p, tag, err := r.preferences(team)
 		if err != nil {
 			return err
 		}
-		p[name] = raw
+		value, err := change(p)
+		if err != nil {
+			return err
+		}
+		if p[name], err = json.Marshal(value); err != nil {
+			return err //nolint:wrapcheck // a value of the interface
+		}
 		body, err := json.Marshal(p)
 		if err != nil {
 			return err //nolint:wrapcheck // read from JSON
 		}
-		c := httpapi.Call{Method: http.MethodPut, Path: preferencesPath, Header: http.Header{}, Body: body}
+		c := httpapi.Call{Method: http.MethodPut, Path: preferencesPath(team), Header: http.Header{}, Body: body}
 		if tag != "" {
 			c.Header.Set("If-Match", tag)
 		}

@@ -94,7 +94,7 @@ func phrase(a audit.Action) string {
 		return "sealed the end of"
 	case audit.RunQueue:
 		return "moved to another queue"
-	case audit.UserPreferences:
+	case audit.UserPreferences, audit.TeamPreferences:
 		return "saved the preferences of"
 	case audit.UserPassword:
 		return "changed the password of"

@@ -115,6 +115,10 @@ func (e *env) writes(s scene) map[string]func(ctx context.Context) error {
 			_, err := e.Preferences.SavePreferences(ctx, s.user.ID, []byte(`{"a":1}`), 0)
 			return err
 		},
+		"SaveTeamPreferences": func(ctx context.Context) error {
+			_, err := e.Preferences.SaveTeamPreferences(ctx, s.team.ID, []byte(`{"a":1}`), 0)
+			return err
+		},
 		"PurgeHandshakes": func(ctx context.Context) error { _, err := e.Handshakes.PurgeHandshakes(ctx, 1); return err },
 	}
 }
@@ -145,6 +149,8 @@ func (e *env) everything(t *testing.T) map[string]any {
 	for _, team := range teams {
 		members, n, err := e.Teams.TeamMembers(ctx, team.ID, page.Window{})
 		retain("members of "+team.ID, members, n, err)
+		shared, err := e.Preferences.TeamPreferencesOf(ctx, team.ID)
+		retain("preferences of "+team.ID, shared, 0, err)
 	}
 	orgs, n, err := e.Orgs.ListOrgs(ctx, page.Window{})
 	retain("orgs", orgs, n, err)

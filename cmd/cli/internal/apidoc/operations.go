@@ -3328,6 +3328,8 @@ var operations = []Operation{
 		{Name: "added_at", Type: "string", Format: "date-time"},
 	}},
 	{ID: "remove-team-member", Method: "DELETE", Path: "/v1/teams/{id}/members/{userID}", Tag: "identity", Summary: "Remove an account from a team", Description: "Rights that came from the team end at once."},
+	{ID: "read-team-preferences", Method: "GET", Path: "/v1/teams/{id}/preferences", Tag: "identity", Summary: "Read the preferences of a team", Description: "A JSON object that clients keep for all members of the team, such as views of runs that one of them shared. For members and admins. The server does not interpret it. It is empty until it is saved."},
+	{ID: "save-team-preferences", Method: "PUT", Path: "/v1/teams/{id}/preferences", Tag: "identity", Summary: "Save the preferences of a team", Description: "Replaces the whole object, of at most 32 KiB without white space. Every member may, so clients keep each other's changes by If-Match. The audit trail has an entry without the content. They are deleted with the team."},
 	{ID: "list-templates", Method: "GET", Path: "/v1/templates", Tag: "catalog", Summary: "List templates by name", Description: "Those that the caller may read.", Query: []Member{
 		{Name: "offset", Type: "integer", Description: "The number of rows to skip."},
 		{Name: "limit", Type: "integer", Description: "At most 1000, which is also the default; a larger number means 1000."},

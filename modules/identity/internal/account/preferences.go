@@ -1,14 +1,12 @@
 package account
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 
 	"github.com/writ-automation/writ/modules/identity/internal/kernel"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
@@ -42,7 +40,7 @@ func (p *Preferences) SavePreferences(
 		return identity.Preferences{}, err
 	}
 	out := identity.Preferences{}
-	if out.Document, err = preferenceDocument(document); err != nil {
+	if out.Document, err = kernel.Preferences(document); err != nil {
 		return identity.Preferences{}, err
 	}
 	err = p.Unit.Do(ctx, func(ctx context.Context) error {
@@ -64,18 +62,4 @@ func owner(ctx context.Context) (identity.User, error) {
 		return identity.User{}, identity.NotAllowed.New("only an account has preferences")
 	}
 	return p.User, nil
-}
-
-// preferenceDocument returns the document without white space.
-func preferenceDocument(document json.RawMessage) (json.RawMessage, error) {
-	var b bytes.Buffer
-	if err := json.Compact(&b, document); err != nil || b.Len() == 0 || b.Bytes()[0] != '{' {
-		return nil, fault.BadField("body", "expected a JSON object")
-	}
-	if b.Len() > identity.MaxPreferences {
-		return nil, (&fault.Error{Kind: fault.TooLarge,
-			Message: fmt.Sprintf("preferences take at most %d bytes", identity.MaxPreferences)}).
-			With("limit", identity.MaxPreferences)
-	}
-	return b.Bytes(), nil
 }

@@ -1,0 +1,7 @@
+-- +goose Up
+-- Settings that the members of a team share: a JSON object that the server does not read.
+CREATE TABLE team_preferences (
+    team_id  TEXT COLLATE "C" PRIMARY KEY NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+    document TEXT NOT NULL,
+    revision BIGINT NOT NULL
+);
