@@ -32,7 +32,9 @@ func TestViews(t *testing.T) {
 		}
 		return a
 	}
-	page := func(role string) string { return settingsPage(t, r.roles[role], "/ui/runs?q=status:failed&since=24h", 200) }
+	page := func(role string) string {
+		return settingsPage(t, r.roles[role], "/ui/runs?q=status:failed&since=24h", 200)
+	}
 
 	lacks(t, page("operator"), "strangers", `name="team"`)
 	contains(t, page("viewer"), `<option value="`+team+`"`, "&lt;b&gt;web ops", ">nobody<")

@@ -27,9 +27,9 @@ type listView struct {
 	Views  []view
 	// Teams are those of the viewer, with which a view can be shared.
 	Teams []shell.Choice
-	Days   []day
-	Shown  int
-	List   *runs.List
+	Days  []day
+	Shown int
+	List  *runs.List
 	// Newer and Older are addresses, empty for none.
 	Newer, Older string
 	Hidden       []string
