@@ -89,8 +89,8 @@ func hostile(_ context.Context, spec extension.ToolSpec, _ io.Writer) (r extensi
 	return r, nil
 }
 
-// TestHostilePlans checks that a plan which exceeds a bound, has a wrong digest or is of a real run fails the run with a
-// sentence, and that the largest one arrives.
+// TestHostilePlans checks that a plan which exceeds a bound, has a wrong digest or is of a real run fails the run with
+// a sentence, and that the largest one arrives.
 // Keeps T09, F07.
 func TestHostilePlans(t *testing.T) {
 	t.Parallel()

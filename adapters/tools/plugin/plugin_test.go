@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/writ-automation/writ/adapters/tools/proc"
 	"github.com/writ-automation/writ/platform/boundary"
@@ -88,13 +87,12 @@ func odd(ctx context.Context, spec extension.ToolSpec, out io.Writer) (none exte
 		}
 		os.Exit(0)
 	case "real plan":
-		report, _ := wire.EncodeEnd(extension.ToolResult{Plan: many(1, extension.PlanFinding{Resource: "r", Action: "a"})}, nil)
+		none.Plan = many(1, extension.PlanFinding{Resource: "r", Action: "a"})
+		report, _ := wire.EncodeEnd(none, nil)
 		_, err = end.Write(report)
 		os.Exit(0)
-	case "crowd": // findings of two bytes each, which take much memory when they are read
-		plan := append(protowire.AppendTag(nil, 4, protowire.BytesType), protowire.AppendBytes(nil,
-			bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, 3, protowire.BytesType), nil), 1<<21))...)
-		_, err = end.Write(plan)
+	case "crowd": // a plan of 1<<22 bytes, with findings of two bytes, which take much memory when they are read
+		_, err = end.Write(append([]byte{4<<3 | 2, 0x80, 0x80, 0x80, 2}, bytes.Repeat([]byte{3<<3 | 2, 0}, 1<<21)...))
 		os.Exit(0)
 	case "deaf", "live":
 		if _, err = fmt.Fprintln(out, "begun", len(os.Environ()), spec.ExtraVars["big"]); err != nil {

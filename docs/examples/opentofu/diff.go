@@ -11,8 +11,8 @@ import (
 // maxLine is how many bytes of an attribute a diff shows.
 const maxLine = 2000
 
-// diff returns a line for each attribute that would change. Values that are sensitive before or after are not in it, and
-// neither are those with a hidden text.
+// diff returns a line for each attribute that would change. Values that are sensitive before or after are not in it,
+// and neither are those with a hidden text.
 func (c change) diff(hidden []string) string {
 	d := differ{hidden: hidden}
 	d.add("", value{c.Before, c.After, c.Unknown, c.BeforeSensitive, c.AfterSensitive})

@@ -94,8 +94,12 @@ func TestTool(t *testing.T) {
 	t.Parallel()
 	const broken = "resource {"
 	extensiontest.Tool{Runner: extension.ToolRunnerFunc(process), Env: program(t), Scripts: extensiontest.Scripts{
-		Touch:  "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"touch touched\"\n  }\n}",
 		Broken: broken,
+		Touch: `resource "terraform_data" "a" {
+  provisioner "local-exec" {
+    command = "touch touched"
+  }
+}`,
 	}}.Run(t)
 	input := func(text string) func(string) string {
 		return func(dir string) string {

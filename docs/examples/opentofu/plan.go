@@ -104,9 +104,9 @@ func (r resource) name() string {
 // findings lists the changes, outputs after resources. What is hidden is in no diff.
 func (d document) findings(hidden []string) []extension.PlanFinding {
 	var out []extension.PlanFinding
-	room := extension.PlanSize / 2
+	left := extension.PlanSize / 2
 	add := func(name, action, diff string) {
-		if room -= len(diff); room < 0 {
+		if left -= len(diff); left < 0 {
 			diff = "The log shows the rest of the changes."
 		}
 		out = append(out, extension.PlanFinding{Resource: name, Action: action, Diff: diff})
@@ -160,8 +160,8 @@ func (d document) digest() (string, error) {
 	return "pbkdf2-sha256:" + hex.EncodeToString(key), err
 }
 
-// secrets returns the sensitive values of all resources and outputs, as diffs show them. A copy of one that OpenTofu does
-// not know to be sensitive, as in an attribute that a provider computes, is hidden by them.
+// secrets returns the sensitive values of all resources and outputs, as diffs show them. A copy of one that OpenTofu
+// does not know to be sensitive, as in an attribute that a provider computes, is hidden by them.
 func (d document) secrets() (out []string) {
 	for _, r := range d.Resources {
 		out = append(out, r.Change.secrets()...)

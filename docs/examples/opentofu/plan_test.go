@@ -88,7 +88,8 @@ func TestFindings(t *testing.T) {
 	want := []extension.PlanFinding{
 		{Resource: "terraform_data.disk", Action: "replace",
 			Diff: "id: \"\" -> (known after apply)\ntriggers_replace: [\"small\"] -> [\"large\"]"},
-		{Resource: "terraform_data.login", Action: "update", Diff: "input.password: (sensitive value)\noutput: (sensitive value)"},
+		{Resource: "terraform_data.login", Action: "update",
+			Diff: "input.password: (sensitive value)\noutput: (sensitive value)"},
 		{Resource: "terraform_data.moved", Action: "move", Diff: "moved from terraform_data.moves"},
 		{Resource: "terraform_data.new", Action: "create",
 			Diff: "id: (known after apply)\ninput: (known after apply)\noutput: (known after apply)"},
@@ -130,7 +131,8 @@ func TestSensitive(t *testing.T) {
 	long := strings.Repeat("x", maxLine-5)
 	c := change{
 		Before: map[string]any{"key": "hunter2", "copy": "user:hunter2@host", "long": long + "hunter2", "pin": "12",
-			"port": json.Number("8012"), "list": []any{"a", map[string]any{"token": "s3cret"}}, "changed": map[string]any{"x": "y"}},
+			"port": json.Number("8012"), "list": []any{"a", map[string]any{"token": "s3cret"}},
+			"changed": map[string]any{"x": "y"}},
 		After: map[string]any{"port": json.Number("12"), "quoted": "\"12\"", "changed": "s3cret", "new": "a\nb"},
 		BeforeSensitive: map[string]any{"key": true, "pin": true, "changed": map[string]any{"x": true},
 			"list": []any{false, map[string]any{"token": true}}},

@@ -59,7 +59,8 @@ func (s Plans) plan(t *testing.T, command string) extension.Plan {
 		t.Fatalf("a dry run ends with exit code %d and the plan %v\n%s", r.ExitCode, r.Plan, out)
 	}
 	p := *r.Plan
-	if p.Summary == "" || len(p.Summary) > extension.PlanText || p.Digest == "" || len(p.Findings) > extension.PlanFindings {
+	if p.Summary == "" || len(p.Summary) > extension.PlanText || p.Digest == "" ||
+		len(p.Findings) > extension.PlanFindings {
 		t.Errorf("the plan %q of %d findings has the digest %q", p.Summary, len(p.Findings), p.Digest)
 	}
 	for _, f := range p.Findings {

@@ -49,8 +49,8 @@ func DecodeCall(b []byte) (tool string, s extension.ToolSpec, err error) {
 // maxExit is the largest exit code.
 const maxExit = 255
 
-// EncodeEnd returns the report of a process that ran a tool. An exit code that no process has is 255. A plan that exceeds
-// a bound is an error of the tool.
+// EncodeEnd returns the report of a process that ran a tool. An exit code that no process has is 255. A plan that
+// exceeds a bound is an error of the tool.
 func EncodeEnd(r extension.ToolResult, failed error) ([]byte, error) {
 	code := r.ExitCode
 	if code < 0 || code > maxExit { // such as -1, which os/exec has for a program that a signal ended

@@ -14,7 +14,8 @@ import (
 
 func TestCall(t *testing.T) {
 	t.Parallel()
-	want := extension.ToolSpec{Command: "a\xff\x00", DryRun: true, Dir: "/x", PlanDigest: "sha256:0", Env: map[string]string{"A": "b\xff"},
+	want := extension.ToolSpec{Command: "a\xff\x00", DryRun: true, Dir: "/x", PlanDigest: "sha256:0",
+		Env:       map[string]string{"A": "b\xff"},
 		ExtraVars: map[string]any{"n": json.Number("9007199254740993"), "list": []any{"x", true, nil}}}
 	b, err := EncodeCall("tofu", want)
 	if err != nil {
