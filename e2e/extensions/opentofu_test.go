@@ -156,8 +156,8 @@ func (w *tofuServer) run(t *testing.T, size int, dry bool) harness.Run {
 	return r
 }
 
-// TestOpenTofuRuns checks that OpenTofu plans and applies inside the box of a run, with a secret of Writ for the backend
-// of its state, and that a canceled apply saves the state and releases its lock.
+// TestOpenTofuRuns checks that OpenTofu plans and applies inside the box of a run, with a secret of Writ for the
+// backend of its state, and that a canceled apply saves the state and releases its lock.
 func TestOpenTofuRuns(t *testing.T) {
 	t.Parallel()
 	w := startOpenTofu(t)
