@@ -98,7 +98,7 @@ sbom: build ## write bin/writ.cdx.json, what bin/writ contains, in the format Cy
 vulncheck: build writ-verify ## look up known vulnerabilities of the binaries (WRIT_VULNDB=directory or address)
 	@e2e/setup/vulncheck.sh bin/writ bin/writ-verify
 
-setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, paramiko, git, podman, dbus-daemon, nats-server, curl, openssl, chromium, a C compiler for the race detector)
+setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, paramiko, git, podman, dbus-daemon, nats-server, curl, openssl, chromium, OpenTofu, a C compiler for the race detector)
 	@e2e/setup/install.sh test
 
 test: setup binaries ## everything quick: packages, and the real binary end to end, on both databases
@@ -118,7 +118,7 @@ test-plain:
 test-long: shim ## storms, soaks, large cases and everything else, all with the race detector, in another order each time
 	@e2e/setup/install.sh long
 	@mkdir -p $(BINARIES)-race
-	go build $(RACE_FLAGS) -buildvcs=false -ldflags "$(TEST_VENDOR)" -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom ./e2e/extensions/plugged ./docs/examples/custom-adapter ./docs/examples/plugin
+	go build $(RACE_FLAGS) -buildvcs=false -ldflags "$(TEST_VENDOR)" -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom ./e2e/extensions/plugged ./docs/examples/custom-adapter ./docs/examples/plugin ./docs/examples/opentofu
 	go build $(RACE_FLAGS) -buildvcs=false -ldflags "$(TEST_VENDOR)" -tags crashpoints -o $(BINARIES)-race/writ-crashpoints ./cmd/writ
 	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -o $(BINARIES)-race/writ-release ./cmd/writ
 	$(PG) $(MAKE) --no-print-directory BINARIES=$(BINARIES)-race test-long-all
@@ -152,7 +152,7 @@ vet-darwin:
 # since the test cache compares times.
 binaries: shim ## build what the end-to-end tests run
 	@mkdir -p $(BINARIES) $(BINARIES).new
-	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -o $(BINARIES).new/ ./cmd/writ ./e2e/extensions/custom ./e2e/extensions/plugged ./docs/examples/custom-adapter ./docs/examples/plugin
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -o $(BINARIES).new/ ./cmd/writ ./e2e/extensions/custom ./e2e/extensions/plugged ./docs/examples/custom-adapter ./docs/examples/plugin ./docs/examples/opentofu
 	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags "-s -w $(TEST_VENDOR)" -tags $(TAGS),crashpoints -o $(BINARIES).new/writ-crashpoints ./cmd/writ
 	@ln -f $(BINARIES).new/writ $(BINARIES).new/writ-release
 	@for f in $(BINARIES).new/*; do cmp -s "$$f" "$(BINARIES)/$${f##*/}" || mv -f "$$f" $(BINARIES)/; done; rm -rf $(BINARIES).new

@@ -54,7 +54,13 @@ if ! have go; then
     echo "Writ is built with Go (the version that go.mod names, or newer): install it from https://go.dev/dl/ and try again." >&2
     exit 1
 fi
-[ ${#missing[@]} -gt 0 ] || exit 0
+
+# finish builds what no package has.
+finish() {
+    [ "$want" != test ] || exec "$(dirname "$0")/tofu.sh"
+    exit 0
+}
+[ ${#missing[@]} -gt 0 ] || finish
 
 explain() {
     echo "This needs: ${missing[*]}" >&2
@@ -84,3 +90,5 @@ if ! apt install --no-install-recommends "${missing[@]}"; then
         explain "apt-get could not install them."
     fi
 fi
+rm -f "$log" # exec runs no trap
+finish

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,5 +127,64 @@ func TestInstallExplains(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "This needs: ansible-core") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// tofu runs the script that builds OpenTofu, for another cache than the one of this account, and with a go that fetches
+// nothing.
+func tofu(t *testing.T, cache string, args ...string) (string, error) {
+	t.Helper()
+	bin := t.TempDir()
+	//nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\necho nothing is there >&2\nexit 1\n"),
+		0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), root(t, "e2e/setup/tofu.sh"), args...)
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache, "PATH="+bin+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestTofuIsBuiltOnce checks that a program of the right version is kept, and that one of another version is not taken.
+func TestTofuIsBuiltOnce(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	program := func(says string) {
+		dir := filepath.Join(cache, "writ", "tofu-1.12.6")
+		//nolint:gosec // a program
+		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "tofu"),
+			[]byte("#!/bin/sh\necho '"+says+"'\n"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program("OpenTofu v1.0.0")
+	if out, err := tofu(t, cache, "where"); err == nil || !strings.Contains(out, "Build it with: make setup") {
+		t.Errorf("another version: %v: %s", err, out)
+	}
+	if out, err := tofu(t, cache); err == nil {
+		t.Errorf("another version is kept: %s", out)
+	}
+	program("OpenTofu v1.12.6")
+	if out, err := tofu(t, cache, "where"); err != nil ||
+		strings.TrimSpace(out) != filepath.Join(cache, "writ", "tofu-1.12.6") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := tofu(t, cache); err != nil || out != "" {
+		t.Errorf("it is built again: %v: %s", err, out)
+	}
+}
+
+// TestTofuExplains runs the script where the source is not, and checks that nothing is left of it.
+func TestTofuExplains(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	out, err := tofu(t, cache)
+	if err == nil || !strings.Contains(out, "nothing is there") ||
+		!strings.Contains(out, "Make a module proxy reachable") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if left, err := os.ReadDir(filepath.Join(cache, "writ", "tofu-1.12.6")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

@@ -70,11 +70,13 @@ func (t *Tool) run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 	if err != nil {
 		return none, err
 	}
-	return t.result(ctx, code, report)
+	return t.result(ctx, spec, code, report)
 }
 
 // result returns how a process ended. A process that was canceled may end without a report.
-func (t *Tool) result(ctx context.Context, code int, report []byte) (none extension.ToolResult, err error) {
+func (t *Tool) result(
+	ctx context.Context, spec extension.ToolSpec, code int, report []byte,
+) (none extension.ToolResult, err error) {
 	r, failed, err := wire.DecodeEnd(report)
 	switch {
 	case ctx.Err() != nil && (err != nil || code != 0):
@@ -86,7 +88,13 @@ func (t *Tool) result(ctx context.Context, code int, report []byte) (none extens
 	case code != 0:
 		return none, fmt.Errorf("its process ended with exit code %d after the tool", code)
 	}
-	return r, failed
+	if failed == nil {
+		failed = wire.CheckPlan(spec, r)
+	}
+	if failed != nil {
+		return none, failed
+	}
+	return r, nil
 }
 
 // pipes carry the input and the report. The ends of the process are callOut and endIn.
@@ -112,7 +120,7 @@ func newPipes(call []byte) (*pipes, error) {
 		_ = p.callIn.Close()
 	}()
 	go func() {
-		report, _ := io.ReadAll(io.LimitReader(p.endOut, wire.MaxEnd))
+		report, _ := io.ReadAll(io.LimitReader(p.endOut, wire.MaxEnd+1))
 		_, _ = io.Copy(io.Discard, p.endOut)
 		p.report <- report
 	}()

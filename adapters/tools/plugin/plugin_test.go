@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(wire.ModeVar) != "" {
 		plugin.Serve(plugin.Extension{Tools: map[string]extension.ToolRunner{
 			"shell": extension.ToolRunnerFunc(shell), "odd": extension.ToolRunnerFunc(odd),
+			"keep": extension.ToolRunnerFunc(keep), "hostile": extension.ToolRunnerFunc(hostile),
 		}})
 	}
 	goleak.VerifyTestMain(m)
@@ -79,11 +80,19 @@ func odd(ctx context.Context, spec extension.ToolSpec, out io.Writer) (none exte
 		os.Exit(3)
 	case "flood":
 		line := bytes.Repeat([]byte("x"), 1<<16)
-		for range 64 {
+		for range 2 * wire.MaxEnd / len(line) {
 			if _, err = end.Write(line); err != nil {
 				break
 			}
 		}
+		os.Exit(0)
+	case "real plan":
+		none.Plan = many(1, extension.PlanFinding{Resource: "r", Action: "a"})
+		report, _ := wire.EncodeEnd(none, nil)
+		_, err = end.Write(report)
+		os.Exit(0)
+	case "crowd": // a plan of 1<<22 bytes, with findings of two bytes, which take much memory when they are read
+		_, err = end.Write(append([]byte{4<<3 | 2, 0x80, 0x80, 0x80, 2}, bytes.Repeat([]byte{3<<3 | 2, 0}, 1<<21)...))
 		os.Exit(0)
 	case "deaf", "live":
 		if _, err = fmt.Fprintln(out, "begun", len(os.Environ()), spec.ExtraVars["big"]); err != nil {
@@ -145,7 +154,8 @@ func TestOdd(t *testing.T) {
 		"die": "ended before the tool did, with exit code 137", "panic": "ended before the tool did, with exit code 2",
 		"exit": "ended before the tool did, with exit code 0", "lie": "unreadable", "late": "exit code 3 after the tool",
 		"extra": "unknown members",
-		"flood": "unknown members", "": "it does not start: no x",
+		"flood": "its report is larger than 5 MiB", "crowd": "its plan has 2097152 findings, and the limit is 5000",
+		"real plan": "it reports a plan, which only a dry run has", "": "it does not start: no x",
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()

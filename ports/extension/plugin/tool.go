@@ -56,6 +56,9 @@ func call(ctx context.Context, e Extension, name string, spec extension.ToolSpec
 	if ctx.Err() != nil && (err != nil || result.ExitCode <= 0) {
 		return extension.ToolResult{ExitCode: canceled}, nil
 	}
+	if err == nil {
+		err = wire.CheckPlan(spec, result)
+	}
 	return result, err
 }
 

@@ -2,14 +2,11 @@ package wire
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/writ-automation/writ/ports/extension"
 )
@@ -27,61 +24,6 @@ func TestRun(t *testing.T) {
 	}
 	if got := FromRun("n", extension.EndedRun{Name: "a\xffb"}).GetName(); got != "a\uFFFDb" {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestCall(t *testing.T) {
-	t.Parallel()
-	want := extension.ToolSpec{Command: "a\xff\x00", DryRun: true, Dir: "/x", Env: map[string]string{"A": "b\xff"},
-		ExtraVars: map[string]any{"n": json.Number("9007199254740993"), "list": []any{"x", true, nil}}}
-	b, err := EncodeCall("tofu", want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tool, got, err := DecodeCall(b)
-	if err != nil || tool != "tofu" || !reflect.DeepEqual(got, want) {
-		t.Errorf("%s %+v, %v", tool, got, err)
-	}
-	if _, err := EncodeCall("x", extension.ToolSpec{Command: strings.Repeat("x", MaxCall)}); err == nil {
-		t.Error("too much input is taken")
-	}
-	if _, err := EncodeCall("x", extension.ToolSpec{ExtraVars: map[string]any{"x": func() {}}}); err == nil {
-		t.Error("a variable without JSON is taken")
-	}
-	for _, bad := range []string{"\xff", ""} {
-		if _, _, err := DecodeCall([]byte(bad)); err == nil {
-			t.Errorf("%q is decoded", bad)
-		}
-	}
-}
-
-func TestEnd(t *testing.T) {
-	t.Parallel()
-	for code, want := range map[int]int{0: 0, 7: 7, 255: 255, -1: 255, 256: 255} {
-		b, err := EncodeEnd(extension.ToolResult{ExitCode: code}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r, failed, err := DecodeEnd(b); r.ExitCode != want || failed != nil || err != nil {
-			t.Errorf("%d: %+v, %v, %v", code, r, failed, err)
-		}
-	}
-	b, err := EncodeEnd(extension.ToolResult{}, errors.New("no\nsuch\x1bthing"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, failed, err := DecodeEnd(b); err != nil || failed == nil || failed.Error() != "no such thing" {
-		t.Errorf("%v, %v", failed, err)
-	}
-	if _, _, err := DecodeEnd(nil); !errors.Is(err, ErrNotReported) {
-		t.Error(err)
-	}
-	wrong, err := proto.Marshal(&ToolEnd{Ended: true, ExitCode: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := DecodeEnd(wrong); err == nil {
-		t.Error("an exit code of 1000")
 	}
 }
 

@@ -1167,9 +1167,11 @@ type ToolCall struct {
 	Command []byte                 `protobuf:"bytes,2,opt,name=command,proto3" json:"command,omitempty"`
 	DryRun  bool                   `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// ExtraVars is a JSON object.
-	ExtraVars     []byte            `protobuf:"bytes,4,opt,name=extra_vars,json=extraVars,proto3" json:"extra_vars,omitempty"`
-	Env           map[string][]byte `protobuf:"bytes,5,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Dir           []byte            `protobuf:"bytes,6,opt,name=dir,proto3" json:"dir,omitempty"`
+	ExtraVars []byte            `protobuf:"bytes,4,opt,name=extra_vars,json=extraVars,proto3" json:"extra_vars,omitempty"`
+	Env       map[string][]byte `protobuf:"bytes,5,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Dir       []byte            `protobuf:"bytes,6,opt,name=dir,proto3" json:"dir,omitempty"`
+	// PlanDigest is that of the approved plan, in the run that applies it.
+	PlanDigest    string `protobuf:"bytes,7,opt,name=plan_digest,json=planDigest,proto3" json:"plan_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1246,13 +1248,22 @@ func (x *ToolCall) GetDir() []byte {
 	return nil
 }
 
+func (x *ToolCall) GetPlanDigest() string {
+	if x != nil {
+		return x.PlanDigest
+	}
+	return ""
+}
+
 type ToolEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Ended is always true, so that a report is never empty.
 	Ended    bool  `protobuf:"varint,3,opt,name=ended,proto3" json:"ended,omitempty"`
 	ExitCode int32 `protobuf:"varint,1,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"`
 	// Error says why the tool could not be launched or supervised.
-	Error         string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// Plan is what a dry run found. Other runs have none.
+	Plan          *Plan `protobuf:"bytes,4,opt,name=plan,proto3" json:"plan,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1304,6 +1315,136 @@ func (x *ToolEnd) GetExitCode() int32 {
 func (x *ToolEnd) GetError() string {
 	if x != nil {
 		return x.Error
+	}
+	return ""
+}
+
+func (x *ToolEnd) GetPlan() *Plan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+// Plan is what a tool would change, with at most 5000 findings and 4 MiB of text.
+type Plan struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Summary string                 `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Digest has 1 to 128 letters, digits and the signs : . _ - + / =.
+	Digest        string         `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	Findings      []*PlanFinding `protobuf:"bytes,3,rep,name=findings,proto3" json:"findings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Plan) Reset() {
+	*x = Plan{}
+	mi := &file_extension_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Plan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Plan) ProtoMessage() {}
+
+func (x *Plan) ProtoReflect() protoreflect.Message {
+	mi := &file_extension_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Plan.ProtoReflect.Descriptor instead.
+func (*Plan) Descriptor() ([]byte, []int) {
+	return file_extension_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Plan) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *Plan) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *Plan) GetFindings() []*PlanFinding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+// PlanFinding is a resource that would change. Its resource and action are required.
+type PlanFinding struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Resource      string                 `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
+	Action        string                 `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
+	Diff          string                 `protobuf:"bytes,3,opt,name=diff,proto3" json:"diff,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlanFinding) Reset() {
+	*x = PlanFinding{}
+	mi := &file_extension_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanFinding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanFinding) ProtoMessage() {}
+
+func (x *PlanFinding) ProtoReflect() protoreflect.Message {
+	mi := &file_extension_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanFinding.ProtoReflect.Descriptor instead.
+func (*PlanFinding) Descriptor() ([]byte, []int) {
+	return file_extension_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *PlanFinding) GetResource() string {
+	if x != nil {
+		return x.Resource
+	}
+	return ""
+}
+
+func (x *PlanFinding) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *PlanFinding) GetDiff() string {
+	if x != nil {
+		return x.Diff
 	}
 	return ""
 }
@@ -1392,7 +1533,7 @@ const file_extension_proto_rawDesc = "" +
 	"\x05cause\x18\x03 \x01(\tR\x05cause\"6\n" +
 	"\x06Output\x12\x18\n" +
 	"\achannel\x18\x01 \x01(\x05R\achannel\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\"\xf2\x01\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"\x93\x02\n" +
 	"\bToolCall\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x18\n" +
 	"\acommand\x18\x02 \x01(\fR\acommand\x12\x17\n" +
@@ -1400,14 +1541,25 @@ const file_extension_proto_rawDesc = "" +
 	"\n" +
 	"extra_vars\x18\x04 \x01(\fR\textraVars\x126\n" +
 	"\x03env\x18\x05 \x03(\v2$.writ.extension.v1.ToolCall.EnvEntryR\x03env\x12\x10\n" +
-	"\x03dir\x18\x06 \x01(\fR\x03dir\x1a6\n" +
+	"\x03dir\x18\x06 \x01(\fR\x03dir\x12\x1f\n" +
+	"\vplan_digest\x18\a \x01(\tR\n" +
+	"planDigest\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"R\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\x7f\n" +
 	"\aToolEnd\x12\x14\n" +
 	"\x05ended\x18\x03 \x01(\bR\x05ended\x12\x1b\n" +
 	"\texit_code\x18\x01 \x01(\x05R\bexitCode\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error2\x95\x05\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\x12+\n" +
+	"\x04plan\x18\x04 \x01(\v2\x17.writ.extension.v1.PlanR\x04plan\"t\n" +
+	"\x04Plan\x12\x18\n" +
+	"\asummary\x18\x01 \x01(\tR\asummary\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x12:\n" +
+	"\bfindings\x18\x03 \x03(\v2\x1e.writ.extension.v1.PlanFindingR\bfindings\"U\n" +
+	"\vPlanFinding\x12\x1a\n" +
+	"\bresource\x18\x01 \x01(\tR\bresource\x12\x16\n" +
+	"\x06action\x18\x02 \x01(\tR\x06action\x12\x12\n" +
+	"\x04diff\x18\x03 \x01(\tR\x04diff2\x95\x05\n" +
 	"\tExtension\x12N\n" +
 	"\bDescribe\x12\".writ.extension.v1.DescribeRequest\x1a\x1e.writ.extension.v1.Description\x12>\n" +
 	"\x06Notify\x12\x1b.writ.extension.v1.EndedRun\x1a\x17.writ.extension.v1.Done\x12F\n" +
@@ -1431,7 +1583,7 @@ func file_extension_proto_rawDescGZIP() []byte {
 	return file_extension_proto_rawDescData
 }
 
-var file_extension_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_extension_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_extension_proto_goTypes = []any{
 	(*DescribeRequest)(nil),  // 0: writ.extension.v1.DescribeRequest
 	(*Done)(nil),             // 1: writ.extension.v1.Done
@@ -1453,7 +1605,9 @@ var file_extension_proto_goTypes = []any{
 	(*Output)(nil),           // 17: writ.extension.v1.Output
 	(*ToolCall)(nil),         // 18: writ.extension.v1.ToolCall
 	(*ToolEnd)(nil),          // 19: writ.extension.v1.ToolEnd
-	nil,                      // 20: writ.extension.v1.ToolCall.EnvEntry
+	(*Plan)(nil),             // 20: writ.extension.v1.Plan
+	(*PlanFinding)(nil),      // 21: writ.extension.v1.PlanFinding
+	nil,                      // 22: writ.extension.v1.ToolCall.EnvEntry
 }
 var file_extension_proto_depIdxs = []int32{
 	3,  // 0: writ.extension.v1.Description.engines:type_name -> writ.extension.v1.Engine
@@ -1462,30 +1616,32 @@ var file_extension_proto_depIdxs = []int32{
 	12, // 3: writ.extension.v1.Completion.settings:type_name -> writ.extension.v1.ProviderSettings
 	15, // 4: writ.extension.v1.Piece.finish:type_name -> writ.extension.v1.Finish
 	16, // 5: writ.extension.v1.Finish.failure:type_name -> writ.extension.v1.Failure
-	20, // 6: writ.extension.v1.ToolCall.env:type_name -> writ.extension.v1.ToolCall.EnvEntry
-	0,  // 7: writ.extension.v1.Extension.Describe:input_type -> writ.extension.v1.DescribeRequest
-	5,  // 8: writ.extension.v1.Extension.Notify:input_type -> writ.extension.v1.EndedRun
-	6,  // 9: writ.extension.v1.Extension.Resolve:input_type -> writ.extension.v1.SecretRequest
-	6,  // 10: writ.extension.v1.Extension.Mint:input_type -> writ.extension.v1.SecretRequest
-	9,  // 11: writ.extension.v1.Extension.Revoke:input_type -> writ.extension.v1.LeaseRequest
-	9,  // 12: writ.extension.v1.Extension.Renew:input_type -> writ.extension.v1.LeaseRequest
-	6,  // 13: writ.extension.v1.Extension.Validate:input_type -> writ.extension.v1.SecretRequest
-	12, // 14: writ.extension.v1.Extension.CheckProvider:input_type -> writ.extension.v1.ProviderSettings
-	13, // 15: writ.extension.v1.Extension.Complete:input_type -> writ.extension.v1.Completion
-	2,  // 16: writ.extension.v1.Extension.Describe:output_type -> writ.extension.v1.Description
-	1,  // 17: writ.extension.v1.Extension.Notify:output_type -> writ.extension.v1.Done
-	7,  // 18: writ.extension.v1.Extension.Resolve:output_type -> writ.extension.v1.Secret
-	7,  // 19: writ.extension.v1.Extension.Mint:output_type -> writ.extension.v1.Secret
-	1,  // 20: writ.extension.v1.Extension.Revoke:output_type -> writ.extension.v1.Done
-	10, // 21: writ.extension.v1.Extension.Renew:output_type -> writ.extension.v1.Renewed
-	11, // 22: writ.extension.v1.Extension.Validate:output_type -> writ.extension.v1.Verdict
-	11, // 23: writ.extension.v1.Extension.CheckProvider:output_type -> writ.extension.v1.Verdict
-	14, // 24: writ.extension.v1.Extension.Complete:output_type -> writ.extension.v1.Piece
-	16, // [16:25] is the sub-list for method output_type
-	7,  // [7:16] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	22, // 6: writ.extension.v1.ToolCall.env:type_name -> writ.extension.v1.ToolCall.EnvEntry
+	20, // 7: writ.extension.v1.ToolEnd.plan:type_name -> writ.extension.v1.Plan
+	21, // 8: writ.extension.v1.Plan.findings:type_name -> writ.extension.v1.PlanFinding
+	0,  // 9: writ.extension.v1.Extension.Describe:input_type -> writ.extension.v1.DescribeRequest
+	5,  // 10: writ.extension.v1.Extension.Notify:input_type -> writ.extension.v1.EndedRun
+	6,  // 11: writ.extension.v1.Extension.Resolve:input_type -> writ.extension.v1.SecretRequest
+	6,  // 12: writ.extension.v1.Extension.Mint:input_type -> writ.extension.v1.SecretRequest
+	9,  // 13: writ.extension.v1.Extension.Revoke:input_type -> writ.extension.v1.LeaseRequest
+	9,  // 14: writ.extension.v1.Extension.Renew:input_type -> writ.extension.v1.LeaseRequest
+	6,  // 15: writ.extension.v1.Extension.Validate:input_type -> writ.extension.v1.SecretRequest
+	12, // 16: writ.extension.v1.Extension.CheckProvider:input_type -> writ.extension.v1.ProviderSettings
+	13, // 17: writ.extension.v1.Extension.Complete:input_type -> writ.extension.v1.Completion
+	2,  // 18: writ.extension.v1.Extension.Describe:output_type -> writ.extension.v1.Description
+	1,  // 19: writ.extension.v1.Extension.Notify:output_type -> writ.extension.v1.Done
+	7,  // 20: writ.extension.v1.Extension.Resolve:output_type -> writ.extension.v1.Secret
+	7,  // 21: writ.extension.v1.Extension.Mint:output_type -> writ.extension.v1.Secret
+	1,  // 22: writ.extension.v1.Extension.Revoke:output_type -> writ.extension.v1.Done
+	10, // 23: writ.extension.v1.Extension.Renew:output_type -> writ.extension.v1.Renewed
+	11, // 24: writ.extension.v1.Extension.Validate:output_type -> writ.extension.v1.Verdict
+	11, // 25: writ.extension.v1.Extension.CheckProvider:output_type -> writ.extension.v1.Verdict
+	14, // 26: writ.extension.v1.Extension.Complete:output_type -> writ.extension.v1.Piece
+	18, // [18:27] is the sub-list for method output_type
+	9,  // [9:18] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_extension_proto_init() }
@@ -1499,7 +1655,7 @@ func file_extension_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_extension_proto_rawDesc), len(file_extension_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/writ-automation/writ/ports/extension"
+
 // The environment variable that a plugin is started with, and its values.
 const (
 	ModeVar = "WRIT_PLUGIN"
@@ -26,7 +28,7 @@ const (
 	MaxRequest = 16 << 20
 	MaxAnswer  = 2 << 20
 	MaxCall    = 64 << 20
-	MaxEnd     = 64 << 10
+	MaxEnd     = extension.PlanSize + 1<<20
 )
 
 // MaxName is the largest length of a name.

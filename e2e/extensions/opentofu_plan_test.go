@@ -1,0 +1,100 @@
+package extensions
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// planned is the answer of GET /v1/runs/{id}/plan.
+type planned struct {
+	Summary  string `json:"summary"`
+	Digest   string `json:"digest"`
+	Count    int    `json:"count"`
+	RunID    string `json:"run_id"`
+	Findings []struct {
+		Resource string `json:"resource"`
+		Action   string `json:"action"`
+		Diff     string `json:"diff"`
+	} `json:"findings"`
+}
+
+// plan makes a dry run and returns what it found.
+func (w *tofuServer) plan(t *testing.T, size int) planned {
+	t.Helper()
+	var p planned
+	w.Do(http.MethodGet, "/v1/runs/"+w.run(t, size, true).ID+"/plan", nil).JSON(t, &p)
+	if p.Count != len(p.Findings) || !strings.HasPrefix(p.Digest, "sha256:") || (p.Count > 0) != (p.RunID != "") {
+		t.Fatalf("%+v", p)
+	}
+	return p
+}
+
+// approve approves the held apply of a plan as the second account, and waits for its end.
+func (w *tofuServer) approve(t *testing.T, p planned) harness.Run {
+	t.Helper()
+	var held struct {
+		Status     string `json:"status"`
+		Source     string `json:"source"`
+		PlanDigest string `json:"plan_digest"`
+	}
+	w.Do(http.MethodGet, "/v1/runs/"+p.RunID, nil).JSON(t, &held)
+	if held.Status != "pending_approval" || held.Source != "plan" || held.PlanDigest != p.Digest {
+		t.Fatalf("%+v", held)
+	}
+	var second struct {
+		ID    string `json:"id"`
+		Token string `json:"token"`
+	}
+	w.Do(http.MethodPost, "/v1/users", harness.Body{"username": p.RunID, "role": "admin"}).JSON(t, &second)
+	w.Do(http.MethodPost, "/v1/tokens", harness.Body{"name": "approve", "user_id": second.ID}).JSON(t, &second)
+	a := w.As(second.Token).Do(http.MethodPost, "/v1/runs/"+p.RunID+"/approve", nil)
+	if a.Status >= http.StatusBadRequest {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	return w.Await(p.RunID)
+}
+
+// TestOpenTofu plans and applies with a real OpenTofu: the apply of a plan is held and bound to the digest, fails
+// without a change if the state has changed meanwhile, and a later plan finds the drift.
+func TestOpenTofu(t *testing.T) {
+	t.Parallel()
+	w := startOpenTofu(t)
+	first := w.plan(t, 1)
+	if first.Summary != "1 to create" || first.Findings[0].Resource != "terraform_data.web" ||
+		first.Findings[0].Action != "create" || !slices.Contains(strings.Split(first.Findings[0].Diff, "\n"), "input: 1") {
+		t.Errorf("%+v", first)
+	}
+	if value, writes := w.states.input(t); value != nil || writes != 0 {
+		t.Errorf("a dry run changed the state: %v, %d writes", value, writes)
+	}
+	if r := w.approve(t, first); r.Status != "succeeded" {
+		t.Fatalf("%s: %s\n%s", r.Status, r.Error, w.Log(r.ID))
+	}
+	if value, _ := w.states.input(t); value != 1.0 {
+		t.Errorf("the state has %v", value)
+	}
+	if p := w.plan(t, 1); p.Count != 0 || p.Summary != "nothing to change" {
+		t.Errorf("after the apply: %+v", p)
+	}
+
+	stale := w.plan(t, 2)
+	w.run(t, 3, false)
+	_, before := w.states.input(t)
+	r := w.approve(t, stale)
+	if log := w.Log(r.ID); r.Status != "failed" || r.ExitCode == nil || *r.ExitCode != 3 ||
+		!strings.Contains(log, "The plan is not the one that was approved, so nothing was applied.") {
+		t.Errorf("%+v\n%s", r, log)
+	}
+	if value, after := w.states.input(t); value != 3.0 || after != before {
+		t.Errorf("the refused apply changed the state: %v", value)
+	}
+	drift := w.plan(t, 2)
+	if drift.Digest == stale.Digest || drift.Summary != "1 to update" ||
+		!strings.Contains(drift.Findings[0].Diff, "input: 3 -> 2") {
+		t.Errorf("%+v", drift)
+	}
+}
