@@ -23,7 +23,7 @@ func render(t *testing.T, a *Advice, mark string) string {
 func TestAdviceIsText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "[a link](javascript:alert(1)) **b** https://x.example",
+		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "[a link](javascript:alert(1)) **b** http://x.example",
 		"<b>bold</b>&lt;", "</pre><a href=/ui/>x</a>", "</textarea><style>*{}</style>",
 	} {
 		for name, a := range map[string]*Advice{

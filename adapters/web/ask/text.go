@@ -14,6 +14,6 @@ const (
 	proposeText   = "Propose"
 	proposedText  = "A run was proposed. It is held: read it before you approve it."
 	readOnlyText  = "This install is read-only."
-	proposeHint   = "The model turns the request into a run, which is checked like every request of yours. This may take " +
-		"up to two minutes."
+	proposeHint   = "The model turns the request into a run, which is checked like every request of yours. This may " +
+		"take up to two minutes."
 )

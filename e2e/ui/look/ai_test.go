@@ -36,3 +36,41 @@ func TestAdvised(t *testing.T) {
 	s.each(t, about[:3], []int64{1280, 360}, answered(accessible))
 	s.each(t, about[:3], []int64{320}, answered(reflows))
 }
+
+// TestWalkAdvice asks a model by the keyboard alone: on a run, on the page of questions, and for a draft.
+func TestWalkAdvice(t *testing.T) {
+	m := harness.NewModel(t)
+	s := own(t, m.Flags()...)
+	failed := s.made("/v1/runs", harness.Body{"tool": "bash", "command": "exit 3"})
+	s.Await(failed)
+	const ready = "document.querySelector('[data-mod=advice][data-ready]')"
+	const answered = "document.querySelector('[data-by]').textContent !== ''"
+	w := s.walks(t, 1280, "runs/"+failed)
+	w.Wait("the script is there", ready)
+	w.to("Explain")
+	w.key("\r")
+	w.Wait("the answer is there", answered)
+	w.check()
+	w.to("The answer")
+	w.palette()
+	w.key("Ask a lang")
+	w.Wait("the page is found", "document.querySelector('.pal [role=option]')?.innerText.includes('Ask a language model')")
+	w.opens("/ui/ai")
+	w.Wait("the script is there", ready)
+	w.to("Question")
+	w.key("Why?")
+	w.to("Ask")
+	w.key("\r")
+	w.Wait("the answer is there", answered)
+	w.Open("/ui/launch/adhoc?tool=bash")
+	w.Wait("the script is there", ready)
+	w.to("Draft with AI")
+	w.key("\r")
+	w.to("What the script")
+	w.key("Say it")
+	w.to("Draft a script")
+	m.Say("echo drafted")
+	w.key("\r")
+	w.Wait("the draft is the script", "document.querySelector('#f-command').value === 'echo drafted'")
+	w.check()
+}

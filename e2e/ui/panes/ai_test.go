@@ -7,8 +7,8 @@ import (
 	"github.com/writ-automation/writ/e2e/ui/browser"
 )
 
-// TestAdviceInPlace asks a model with script: the answer of a stream is text, a draft never replaces what was typed, and
-// nothing is made. Keeps T34.
+// TestAdviceInPlace asks a model with script: the answer of a stream is text, a draft never replaces what was typed,
+// and nothing is made. Keeps T34.
 func TestAdviceInPlace(t *testing.T) {
 	m := harness.NewModel(t)
 	s := harness.Start(t, harness.Options{Flags: m.Flags()})
@@ -24,7 +24,8 @@ func TestAdviceInPlace(t *testing.T) {
 }
 
 func explain(p *browser.Page, m *harness.Model, id string) {
-	m.Say("<script>window.hit = 1</script> <img src=x onerror=\"window.hit = 1\"> [x](javascript:alert(1)) a\u202eb\x07 end")
+	m.Say("<script>window.hit = 1</script> <img src=x onerror=\"window.hit = 1\"> [x](javascript:alert(1)) " +
+		"a\u202eb\x07 end")
 	p.Open("/ui/runs/" + id)
 	p.Wait("the script is there", "document.querySelector('#explain [data-ready]')")
 	p.Click("#explain [data-ask]")
@@ -44,6 +45,7 @@ func draft(p *browser.Page, m *harness.Model) {
 	const script, beside = "document.querySelector('#f-command').value", "document.querySelector('.draft pre')"
 	p.Open("/ui/launch/adhoc?tool=bash")
 	p.Wait("the script is there", "document.querySelector('.draft[data-ready]')")
+	p.Wait("the key Enter does not draft", "document.querySelector('#adhoc button').textContent === 'Run'")
 	p.Click(".draft summary")
 	p.Type("#f-_description", "Say it")
 	m.Say("echo one")
@@ -57,7 +59,8 @@ func draft(p *browser.Page, m *harness.Model) {
 		" && document.querySelector('.draft [data-swap]').checkVisibility()")
 	p.Shot("advice-draft")
 	p.Click(".draft [data-ask]")
-	p.Wait("it is not replaced", "document.querySelector('.draft [role=alert]').textContent.includes('swap or discard it first')")
+	p.Wait("it is not replaced", "document.querySelector('.draft [role=alert]').textContent.includes("+
+		"'swap or discard it first')")
 	p.Click(".draft [data-swap]")
 	p.Wait("they are swapped", script+" === 'echo two' && "+beside+".innerText === 'echo one # mine'")
 	p.Click(".draft [data-drop]")
