@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/system"
@@ -20,5 +21,6 @@ type Params struct {
 	Runs     runs.Reader
 	Info     system.Info
 	Clock    clock.Clock
+	Advisor  ai.Advisor      `optional:"true"` // without one, pages offer no advice
 	Sections []shell.Section `group:"web.sections"`
 }

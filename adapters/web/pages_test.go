@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/adapters/web/approvals"
+	"github.com/writ-automation/writ/adapters/web/ask"
 	"github.com/writ-automation/writ/adapters/web/auth"
 	"github.com/writ-automation/writ/adapters/web/estate"
 	"github.com/writ-automation/writ/adapters/web/fleet"
@@ -37,7 +38,7 @@ func sections() []shell.Section {
 		approvals.New(approvals.Params{}), launch.New(launch.Params{}), workflows.New(workflows.Params{}),
 		schedules.New(schedules.Params{}), projects.New(projects.Params{}), fleet.New(fleet.Params{}),
 		estate.New(estate.Params{}), trust.New(trust.Params{}), policies.New(policies.Params{}),
-		settings.New(settings.Params{}), imports.New(), objects.New(objects.Params{}),
+		settings.New(settings.Params{}), imports.New(), objects.New(objects.Params{}), ask.New(),
 		help.New(help.Params{Pages: help.Pages{FS: os.DirFS("../../docs")}}),
 	}
 }

@@ -23,7 +23,8 @@ func New(p Params) (httpapi.Routes, error) {
 		return httpapi.Routes{}, err
 	}
 	return httpapi.Routes{Name: "web", Register: func(r *httpapi.Router) {
-		s := shell.New(shell.Config{Router: r, Runs: p.Runs, Info: p.Info, Clock: p.Clock, Assets: files.Path})
+		s := shell.New(shell.Config{Router: r, Runs: p.Runs, Info: p.Info, Clock: p.Clock, Assets: files.Path,
+			Advice: p.Advisor != nil && p.Advisor.Enabled()})
 		for _, section := range p.Sections {
 			section.Register(s)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/web"
 	webapprovals "github.com/writ-automation/writ/adapters/web/approvals"
+	webask "github.com/writ-automation/writ/adapters/web/ask"
 	webauth "github.com/writ-automation/writ/adapters/web/auth"
 	webestate "github.com/writ-automation/writ/adapters/web/estate"
 	webfleet "github.com/writ-automation/writ/adapters/web/fleet"
@@ -44,6 +45,7 @@ func pages(docs fs.FS) fx.Option {
 		websettings.Module,
 		webimports.Module,
 		webobjects.Module,
+		webask.Module,
 		webhelp.Module,
 	)
 }

@@ -85,7 +85,7 @@ func adapterAllows(from, imported string) bool {
 // sharedPages lists the packages of the web interface that its sections may import.
 func sharedPages() []string {
 	return []string{"./adapters/web/shell", "./adapters/web/assets", "./adapters/web/runview",
-		"./adapters/web/policyview"}
+		"./adapters/web/policyview", "./adapters/web/adviceview"}
 }
 
 // sharedReaders lists the packages that the formats of imports may import.

@@ -46,6 +46,8 @@ type advisor struct {
 
 var _ ai.Advisor = (*advisor)(nil)
 
+func (a *advisor) Enabled() bool { return a.caller.Enabled() == nil }
+
 func (a *advisor) Explain(ctx context.Context, runID string, write ai.Write) (ai.Answer, error) {
 	if err := a.caller.Enabled(); err != nil {
 		return ai.Answer{}, err

@@ -53,6 +53,8 @@ type Write func(text string) error
 //
 // Errors of every method: Disabled; Busy; Failed; Invalid, naming a text that is empty or too long.
 type Advisor interface {
+	// Enabled reports whether the server has a provider, so that the other methods are not Disabled.
+	Enabled() bool
 	// Explain tells why a run is in its state and what to look at. Errors: RunNotFound.
 	Explain(ctx context.Context, runID string, write Write) (Answer, error)
 	// Draft writes a script of one of DraftTools.

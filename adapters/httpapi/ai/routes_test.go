@@ -38,6 +38,8 @@ func (a *advisor) say(asked string, write ai.Write) (ai.Answer, error) {
 	return ai.Answer{Text: strings.Join(a.pieces, ""), Model: "m", Provider: "own", Tokens: 7}, a.fails
 }
 
+func (*advisor) Enabled() bool { return true }
+
 func (a *advisor) Explain(_ context.Context, id string, write ai.Write) (ai.Answer, error) {
 	return a.say("explain "+id, write)
 }

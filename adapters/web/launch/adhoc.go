@@ -10,6 +10,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/writ-automation/writ/adapters/web/adviceview"
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/runs"
@@ -31,9 +32,10 @@ type adhocView struct {
 	credentials []shell.Choice
 	reach       reach
 	redacted    bool // secrets of the earlier run have to be entered again
+	draft       *adviceview.Advice
 }
 
-func (h *handlers) adhoc(r *shell.Request) (*shell.Page, error) { return h.adhocPage(r, nil) }
+func (h *handlers) adhoc(r *shell.Request) (*shell.Page, error) { return h.adhocPage(r, nil, nil) }
 
 func (h *handlers) adhocHosts(r *shell.Request) (*shell.Page, error) {
 	form, err := r.Form()
@@ -41,11 +43,11 @@ func (h *handlers) adhocHosts(r *shell.Request) (*shell.Page, error) {
 		return nil, err //nolint:wrapcheck // a fault
 	}
 	r.Keep(form)
-	return h.adhocPage(r, form)
+	return h.adhocPage(r, form, nil)
 }
 
-func (h *handlers) adhocPage(r *shell.Request, form url.Values) (*shell.Page, error) {
-	v := &adhocView{}
+func (h *handlers) adhocPage(r *shell.Request, form url.Values, draft *adviceview.Advice) (*shell.Page, error) {
+	v := &adhocView{draft: draft}
 	if err := h.prefill(r, v); err != nil {
 		return nil, err
 	}
@@ -54,6 +56,9 @@ func (h *handlers) adhocPage(r *shell.Request, form url.Values) (*shell.Page, er
 	}
 	if s := r.Refused(adhocForm); s != nil {
 		form = s.Values
+	}
+	if v.draft == nil {
+		v.draft = keptDraft(form)
 	}
 	tool, inventory, limit := v.values.Spec.Tool, v.values.Spec.InventoryID, v.values.Spec.Limit
 	if form != nil {

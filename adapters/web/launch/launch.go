@@ -18,6 +18,7 @@ func New(p Params) shell.Section {
 		s.Get("/ui/launch/adhoc", submit, h.adhoc)
 		s.Post("/ui/launch/adhoc", submit, h.submit)
 		s.Post("/ui/launch/adhoc/hosts", submit, h.adhocHosts)
+		s.Post("/ui/launch/adhoc/draft", identity.Need{Kind: "ai", Act: "draft"}, h.draft)
 		s.Get("/ui/launch/{tpl}", read, h.template)
 		s.Post("/ui/launch/{tpl}", launch, h.launch)
 		s.Post("/ui/launch/{tpl}/hosts", launch, h.templateHosts)

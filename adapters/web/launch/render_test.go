@@ -11,6 +11,8 @@ import (
 	"github.com/a-h/templ"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/web/adviceview"
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -74,6 +76,10 @@ func TestHostileTexts(t *testing.T) {
 	}
 	render(t, adhocPage(&adhocView{values: *run, vars: hostile, tools: choices, inventories: choices, projects: choices,
 		credentials: choices, reach: found, redacted: true}))
+	for _, a := range []*adviceview.Advice{nil, {Text: hostile, By: hostile}, {By: hostile},
+		{Problem: &httpapi.Problem{Text: hostile}, Wait: 1}} {
+		render(t, draftBox(a))
+	}
 	rows := []row{{Template: extreme(), pinned: true, last: []*runs.Run{run, run}, next: now.Add(time.Hour)}}
 	html = render(t, listPage(listView{rows: rows, query: hostile, total: 1, all: 1, pinnable: true,
 		older: "/ui/launch?from=50"}))

@@ -16,6 +16,8 @@ func handled() map[string]string {
 		"save-preferences":      "/ui/runs/views",
 		"save-team-preferences": "/ui/runs/views",
 		"simulate-policy":       "/ui/objects/policies/draft",
+		"explain-run":           "/ui/runs/{id}/explain",
+		"draft-script":          "/ui/launch/adhoc/draft",
 	}
 }
 
@@ -23,10 +25,7 @@ func handled() map[string]string {
 func withoutPage() map[string]string {
 	const compared = "It says whether a file differs from what is stored, for the command line that applies files. " +
 		"A form shows what is stored."
-	const advice = "It changes nothing, or makes a held run that the page of approvals shows. It is asked for by " +
-		"writ ai, writ run explain and programs."
 	return map[string]string{
-		"explain-run": advice, "draft-script": advice, "ask-question": advice, "propose-run": advice,
 		"check-token":              "A program asks it whether its token holds. The page of the account shows the session.",
 		"exchange-code":            "It ends a sign-in of the command line.",
 		"mint-live-ticket":         "It changes nothing. The pages have a cookie for the stream.",

@@ -102,12 +102,16 @@ func pages(r *shell.Request) []found {
 		found{"Queues and workers", pageKind, "/ui/queues"}, found{"Changes", pageKind, "/ui/changes"},
 		found{"Trust", pageKind, "/ui/trust"}, found{"Verify the trail", pageKind, "/ui/trust/verify"},
 		found{"Policies", pageKind, "/ui/trust/policies"}, found{"Windows", pageKind, "/ui/trust/windows"})
+	if r.Viewer.Advice && r.May("ai", "read") {
+		list = append(list, found{"Ask a language model", pageKind, shell.AskPath})
+	}
 	if r.Viewer.Admin() {
 		list = append(list, found{"Settings, people", pageKind, "/ui/settings"}, found{"Trail", pageKind, "/ui/trust/trail"},
 			found{"Access", pageKind, "/ui/settings/access"}, found{"Tokens", pageKind, "/ui/settings/tokens"},
 			found{"Credentials", pageKind, "/ui/settings/credentials"},
 			found{"Notifications", pageKind, "/ui/settings/notifications"},
-			found{"Doctor", pageKind, "/ui/settings/doctor"}, found{"Licence", pageKind, "/ui/settings/licence"})
+			found{"Doctor", pageKind, "/ui/settings/doctor"}, found{"Extensions", pageKind, shell.ExtensionsPath},
+			found{"Licence", pageKind, "/ui/settings/licence"})
 	}
 	return append(list, found{"Account", pageKind, "/ui/account"}, found{"Help", pageKind, "/ui/help"})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/writ-automation/writ/adapters/web/adviceview"
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
@@ -30,7 +31,9 @@ type head struct {
 	// Later is set if Groups are to be read after the page is shown.
 	Later   bool
 	Reasons []runs.Reason
-	Task    string // that a running run is at
+	// Advice is the explanation that was asked for, nil for none.
+	Advice *adviceview.Advice
+	Task   string // that a running run is at
 	// Median is how long the last Ended runs of the same source took.
 	Median     time.Duration
 	Ended      int

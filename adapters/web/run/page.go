@@ -28,8 +28,13 @@ func (h *handlers) run(r *shell.Request) (*shell.Page, error) {
 	if r.Header.Get("HX-Request") != "" && r.Header.Get("HX-Target") != "" { // the head alone is asked for
 		return page(top, templ.NopComponent), nil
 	}
+	return h.view(r, top)
+}
+
+// view shows a run with one of its views.
+func (h *handlers) view(r *shell.Request, top *head) (_ *shell.Page, err error) {
 	var body templ.Component
-	switch view {
+	switch top.View {
 	case "table":
 		body, err = h.table(r, top)
 	case "timeline":

@@ -13,6 +13,7 @@ func New(p Params) shell.Section {
 	return shell.Section{Name: "run", Register: func(s *shell.Shell) {
 		read := identity.Need{Kind: "run", Act: "read"}
 		s.Get("/ui/runs/{id}", read, h.run)
+		s.Post("/ui/runs/{id}/explain", identity.Need{Kind: "ai", Act: "read"}, h.explain)
 		s.Get("/ui/runs/{id}/diff", read, h.diff)
 		s.Get("/ui/runs/{id}/compare", read, h.compare)
 		s.Get("/ui/runs/{id}/evidence", read, h.evidence)

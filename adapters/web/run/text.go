@@ -19,6 +19,8 @@ const (
 	previewText  = "Dry run now"
 	keepText     = "Leave it as it is"
 	showText     = "Show"
+	explainText  = "Explain"
+	explainHint  = "A language model reads its failures and the end of its masked output."
 	readOnlyText = "This install is read-only."
 
 	unsealedText = "The audit trail has no entry of this run that you may read."

@@ -58,6 +58,8 @@ func fixPage(f system.Finding) string {
 	switch {
 	case f.Link == "/v1/audit/verify":
 		return "/ui/trust"
+	case f.Link == "/v1/extensions":
+		return shell.ExtensionsPath
 	case f.Link == "/v1/policies":
 		return "/ui/trust/policies"
 	case api:

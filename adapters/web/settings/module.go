@@ -27,6 +27,7 @@ type Params struct {
 	Doctor       system.Doctor
 	Licenses     system.Licenses
 	DeadLetters  system.DeadLetters
+	Extensions   system.Extensions
 	Fleet        execution.Fleet
 	WorkerTokens execution.WorkerTokens
 }

@@ -15,6 +15,7 @@ func New(p Params) shell.Section {
 		tabAccounts: h.accounts, tabTeams: h.teams, tabOrgs: h.orgs, tabAccess: h.access, tabTokens: h.tokens,
 		tabCredentials: h.credentials, tabTypes: h.types, tabNotifications: h.notifications, tabDoctor: h.doctor,
 		tabLicence: h.licence, tabWorkers: h.workers, tabProfiles: h.profiles, tabLetters: h.letters,
+		tabExtensions: h.extensions,
 	}
 	items := map[string]shell.Handler{
 		tabTeams: h.team, tabOrgs: h.org, tabCredentials: h.credential, tabTypes: h.oneType, tabLetters: h.letter,

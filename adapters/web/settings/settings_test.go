@@ -58,12 +58,52 @@ func TestFindingsLeadToPages(t *testing.T) {
 	t.Parallel()
 	for link, want := range map[string]string{
 		"": "", "/v1/templates/tpl_1": "/ui/objects/templates/tpl_1/edit", "/v1/audit/verify": "/ui/trust",
-		"/v1/policies": "/ui/trust/policies", "/v1/runs/run_1": "/ui/runs/run_1",
+		"/v1/extensions": "/ui/settings/extensions",
+		"/v1/policies":   "/ui/trust/policies", "/v1/runs/run_1": "/ui/runs/run_1",
 		"docs/guides/doctor.md": "/ui/help/guides/doctor",
 		"guides/isolation.md":   "/ui/help/guides/isolation", "https://example.org": "",
 	} {
 		if got := fixPage(system.Finding{Link: link}); got != want {
 			t.Errorf("%q leads to %q, expected %q", link, got, want)
+		}
+	}
+}
+
+// TestExtensionsInWords: each state has a word and a glyph, and a page without extensions says how to add one.
+func TestExtensionsInWords(t *testing.T) {
+	t.Parallel()
+	list := []system.Extension{
+		{Name: "a", Kinds: []system.ExtensionKind{system.ToolExtension, system.ProviderExtension}, Version: "v1.2.0",
+			State: system.ExtensionCompiled},
+		{Name: "b", Kinds: []system.ExtensionKind{system.NotifierExtension}, State: system.ExtensionRunning, Restarts: 2},
+		{Name: "c", Kinds: []system.ExtensionKind{system.EngineExtension}, State: system.ExtensionRestarting},
+		{Name: "d", State: system.ExtensionFailed, Error: "it has no description"},
+	}
+	if got := extensionsText(list); got != "4 extensions. 2 extensions do not run." {
+		t.Error(got)
+	}
+	if got := extensionsText(list[:1]); got != "1 extension. Each of them runs." {
+		t.Error(got)
+	}
+	for _, c := range []struct {
+		list []system.Extension
+		want []string
+	}{
+		{list, []string{"tool, AI provider", "v1.2.0", "Compiled in", "notifier", "not known", "Running", ">2<",
+			"secret engine", "Restarting", "Failed", "it has no description"}},
+		{nil, []string{"No extensions", "--plugins-dir", `href="/ui/help/reference/plugins"`}},
+	} {
+		var b strings.Builder
+		if err := extensionsPage(extensionRows(c.list)).Render(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range c.want {
+			if !strings.Contains(b.String(), text) {
+				t.Errorf("no %q in %s", text, b.String())
+			}
+		}
+		if n := strings.Count(b.String(), `class="ico"`); n != len(c.list) {
+			t.Errorf("%d glyphs for %d states", n, len(c.list))
 		}
 	}
 }
@@ -95,7 +135,9 @@ func TestPagesEscapeHostileTexts(t *testing.T) {
 				Level: access.Use, Paths: []way{{s, "/ui/", access.Use}}}}),
 			"doctor":  doctorPage(doctorView{Findings: []finding{{finds, "fail", "/ui/"}}, Checked: rows}),
 			"licence": licencePage(licenceView{Status: system.LicenseStatus{Problem: s, License: system.License{ID: s}}}),
-			"letter":  letterPage(system.DeadLetter{ID: "x", Failure: events.Failure{Subscriber: s, Error: s}}),
+			"extensions": extensionsPage(extensionRows([]system.Extension{{Name: s, Version: s, Error: s,
+				Kinds: []system.ExtensionKind{system.ExtensionKind(s)}, State: system.ExtensionState(s)}})),
+			"letter": letterPage(system.DeadLetter{ID: "x", Failure: events.Failure{Subscriber: s, Error: s}}),
 		} {
 			var b strings.Builder
 			if err := c.Render(ctx, &b); err != nil {

@@ -27,6 +27,7 @@ const (
 	tabWorkers       = "Workers"
 	tabProfiles      = "Profiles"
 	tabLetters       = "Dead letters"
+	tabExtensions    = "Extensions"
 )
 
 // The texts of the pages.

@@ -28,6 +28,7 @@ const (
 	Launch    = "Launch"
 	Fleet     = "Fleet"
 	Trust     = "Trust"
+	Ask       = "Ask"
 	Settings  = "Settings"
 )
 
@@ -63,6 +64,8 @@ type Viewer struct {
 	Role     identity.Role
 	// Open means that the install needs no sign-in, ReadOnly that it refuses changes.
 	Open, ReadOnly bool
+	// Advice means that the server has an AI provider.
+	Advice bool
 	// Theme is light, dark or empty, Density is compact or empty.
 	Theme, Density string
 	// Zone is the time zone of the viewer, UTC unless they chose another one.
@@ -146,6 +149,10 @@ func Can(ctx context.Context, kind, act string) bool {
 	r := frameOf(ctx).request
 	return r.shell != nil && r.May(kind, act)
 }
+
+// Advised reports whether the viewer of a component's context may get advice of a language model by act, and the server
+// has one.
+func Advised(ctx context.Context, act string) bool { return Of(ctx).Advice && Can(ctx, "ai", act) }
 
 // WithViewer returns a context for rendering components outside of a request, for tests.
 func WithViewer(ctx context.Context, v Viewer, now time.Time) context.Context {

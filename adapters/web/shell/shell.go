@@ -39,6 +39,8 @@ type Config struct {
 	Clock  clock.Clock
 	// Assets returns the path of a file of the package assets.
 	Assets func(name string) string
+	// Advice means that the server has an AI provider.
+	Advice bool
 }
 
 // Shell serves the pages of all sections.
@@ -48,6 +50,7 @@ type Shell struct {
 	info   system.Info
 	clock  clock.Clock
 	asset  func(string) string
+	advice bool
 	mux    *http.ServeMux
 	routes []Route
 
@@ -67,7 +70,8 @@ type Route struct {
 
 // New returns a shell without pages.
 func New(c Config) *Shell {
-	s := &Shell{router: c.Router, runs: c.Runs, info: c.Info, clock: c.Clock, asset: c.Assets, mux: http.NewServeMux()}
+	s := &Shell{router: c.Router, runs: c.Runs, info: c.Info, clock: c.Clock, asset: c.Assets, advice: c.Advice,
+		mux: http.NewServeMux()}
 	s.Post("/ui/do/{operation}", identity.Need{Kind: "system", Act: "read"}, s.act)
 	s.Post("/ui/appearance", identity.Need{}, s.appearance)
 	s.Get("/ui/icon/{file}", identity.Need{}, s.icon)
@@ -246,7 +250,7 @@ const (
 
 func (s *Shell) viewer(r *Request) Viewer {
 	c := s.router.Config()
-	v := Viewer{Open: c.Open, ReadOnly: c.ReadOnly, Zone: time.UTC, Keys: true}
+	v := Viewer{Open: c.Open, ReadOnly: c.ReadOnly, Advice: s.advice, Zone: time.UTC, Keys: true}
 	chosen, err := url.ParseQuery(httpapi.CookieValue(r.Request, appearanceCookie))
 	if err == nil {
 		v.Theme, v.Density = oneOf(chosen.Get("theme"), "light", "dark"), oneOf(chosen.Get("density"), "compact")

@@ -15,6 +15,12 @@ type Tab struct {
 // CredentialsPath is the page of credentials. Administrators find it below Settings, others below Launch.
 const CredentialsPath = "/ui/settings/credentials"
 
+// ExtensionsPath is the page of plugins and of what is compiled in.
+const ExtensionsPath = "/ui/settings/extensions"
+
+// AskPath is the page that asks a language model.
+const AskPath = "/ui/ai"
+
 // ImportPath is the page of imports, whose form carries a file.
 const ImportPath = "/ui/settings/import"
 
@@ -55,6 +61,7 @@ func SectionTabs(section string) []Tab {
 			{"/ui/settings/licence", "Licence", need("license", "read")},
 			{"/ui/settings/workers", "Workers", need("worker_token", "read")},
 			{"/ui/settings/profiles", "Profiles", need("worker_token", "read")},
+			{ExtensionsPath, "Extensions", need("extension", "read")},
 			{"/ui/settings/dead-letters", "Dead letters", need("dead_letter", "read")},
 		}
 	}

@@ -102,8 +102,8 @@ func (s *site) pages() []page {
 		{"help", "help"}, {"help-guide", "help/guides/policies"}, {"login", "login"}, {"welcome", "welcome"},
 		{"new-template", "objects/templates/new"}, {"not-found", nowhere},
 	}
-	for _, name := range []string{"", "access", "credential-types", "credentials", "dead-letters", "doctor", "import",
-		"licence", "notifications", "orgs", "profiles", "teams", "tokens", "workers"} {
+	for _, name := range []string{"", "access", "credential-types", "credentials", "dead-letters", "doctor", "extensions",
+		"import", "licence", "notifications", "orgs", "profiles", "teams", "tokens", "workers"} {
 		out = append(out, page{strings.TrimSuffix("settings-"+name, "-"), strings.TrimSuffix("settings/"+name, "/")})
 	}
 	for _, status := range []string{"succeeded", "failed", "running", "pending", "pending_approval", "canceled",

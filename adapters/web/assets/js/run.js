@@ -1,5 +1,5 @@
 // Keeps the head of a run current. The server answers with the head alone; htmx takes it over. It is not replaced while
-// it holds the focus or an open dialog. The stream of the page dispatches writ:run; without news for a while, the head
+// it holds the focus, an open dialog or advice. The stream of the page dispatches writ:run; without news for a while, the head
 // is asked for every five seconds.
 import { $, say } from './dom.js';
 
@@ -7,7 +7,7 @@ const EVERY = 5000, SETTLE = 400;
 const state = new WeakMap();
 
 const busy = el => el.contains(document.activeElement) && document.activeElement !== document.body
-  || Boolean(el.querySelector('dialog[open], details[open]'));
+  || Boolean(el.querySelector('dialog[open], details[open], [data-answer]:not([hidden]), [data-busy]:not([hidden])'));
 
 const refresh = el => {
   const s = state.get(el);
