@@ -29,6 +29,9 @@ func TestControlPlane(t *testing.T) {
 		return executiontest.Fixture{
 			Plane:  plain{w.Client},
 			Submit: func(_ *testing.T, kind runs.Kind, queue string) string { return w.fake.submit(kind, queue) },
+			SubmitDry: func(_ *testing.T, queue string) string {
+				return w.fake.submit(runs.Single, queue, func(r *execution.RelayRun) { r.DryRun = true })
+			},
 			Run: func(_ *testing.T, id string) *runs.Run {
 				r := w.fake.see(id)
 				out := r.run.Record()

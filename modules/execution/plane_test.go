@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/ports/execution/executiontest"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -32,6 +33,8 @@ type record struct {
 	facts  []runs.HostFacts
 	end    *runs.Ending
 	shards []string
+	plan   executiontest.Planned
+	plans  []runs.Plan
 }
 
 func newPlane() *plane {
@@ -283,6 +286,15 @@ func (p *plane) SaveTasks(_ context.Context, l runs.Lease, tasks []runs.TaskSumm
 
 func (p *plane) SaveFacts(_ context.Context, l runs.Lease, facts []runs.HostFacts) error {
 	return p.save("facts", l, func(r *record) { r.facts = append(r.facts, facts...) })
+}
+
+func (p *plane) ProposeApply(_ context.Context, l runs.Lease, plan runs.Plan) (id string, err error) {
+	saved := p.save("plan", l, func(r *record) {
+		if id, err = r.plan.Propose(l.RunID, r.run.Spec.DryRun, &plan); err == nil {
+			r.plans = append(r.plans, plan)
+		}
+	})
+	return id, cmp.Or(saved, err)
 }
 
 // expire ends a lease as the sweeper would: interrupted if a process began, else pending.

@@ -80,6 +80,8 @@ func phrase(a audit.Action) string {
 		return "ran again"
 	case audit.RunReconcile:
 		return "asked to reconcile with"
+	case audit.RunPlan:
+		return "asked to apply a plan with"
 	case audit.RunHold:
 		return "held"
 	case audit.RunApprove:

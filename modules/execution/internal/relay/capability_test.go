@@ -59,7 +59,11 @@ func (w *fixture) calls(seq int64) map[string]func(ctx context.Context, h execut
 		},
 		"facts":               facts("known"),
 		"facts of a stranger": facts("forged"),
-		"no facts":            func(ctx context.Context, h execution.Leaseholder) error { return r.SaveFacts(ctx, h, nil) },
+		"a plan": func(ctx context.Context, h execution.Leaseholder) error {
+			_, err := r.ProposeApply(ctx, h, runs.Plan{Digest: "d"})
+			return err
+		},
+		"no facts": func(ctx context.Context, h execution.Leaseholder) error { return r.SaveFacts(ctx, h, nil) },
 		"inventory": func(ctx context.Context, h execution.Leaseholder) error {
 			_, err := r.Inventory(ctx, h)
 			return err

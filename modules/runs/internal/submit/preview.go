@@ -82,7 +82,7 @@ func (s *Submitter) dryRun(ctx context.Context, of *runs.Run) *runs.Run {
 	r.Lineage, r.Objects = of.Lineage, of.Objects
 	r.Spec = of.Spec
 	r.Spec.DryRun, r.Spec.RequireApproval, r.Spec.Notifications = true, false, nil
-	r.Spec.Locks, r.Spec.ExclusiveHosts = nil, false
+	r.Spec.Locks, r.Spec.ExclusiveHosts, r.Spec.PlanDigest = nil, false, ""
 	if of.Graph == nil {
 		return r
 	}
