@@ -3,7 +3,6 @@ package relayclient_test
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -307,24 +306,6 @@ func (r *record) take(w http.ResponseWriter, verb string, body []byte) {
 		r.propose(w, body)
 	default:
 		r.list(w, verb, body)
-	}
-}
-
-func (r *record) propose(w http.ResponseWriter, body []byte) {
-	var p runs.Plan
-	if json.Unmarshal(body, &p) != nil {
-		refuse(w, http.StatusBadRequest, "invalid")
-		return
-	}
-	id, err := r.plan.Propose(r.run.ID, r.run.DryRun, &p)
-	var f *fault.Error
-	switch {
-	case !errors.As(err, &f):
-		answer(w, execution.RelayPlanned{RunID: id})
-	case f.Kind == fault.Invalid:
-		refuse(w, http.StatusBadRequest, f.Reason(), f.Fields...)
-	default:
-		refuse(w, http.StatusConflict, f.Reason())
 	}
 }
 

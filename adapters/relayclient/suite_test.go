@@ -2,12 +2,16 @@ package relayclient_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/writ-automation/writ/adapters/relayclient"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/execution/executiontest"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -48,4 +52,22 @@ func TestControlPlane(t *testing.T) {
 			Expire: func(_ *testing.T, id string) { w.fake.expire(id) },
 		}
 	})
+}
+
+func (r *record) propose(w http.ResponseWriter, body []byte) {
+	var p runs.Plan
+	if json.Unmarshal(body, &p) != nil {
+		refuse(w, http.StatusBadRequest, "invalid")
+		return
+	}
+	id, err := r.plan.Propose(r.run.ID, r.run.DryRun, &p)
+	var f *fault.Error
+	switch {
+	case !errors.As(err, &f):
+		answer(w, execution.RelayPlanned{RunID: id})
+	case f.Kind == fault.Invalid:
+		refuse(w, http.StatusBadRequest, f.Reason(), f.Fields...)
+	default:
+		refuse(w, http.StatusConflict, f.Reason())
+	}
 }

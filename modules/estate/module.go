@@ -122,7 +122,7 @@ func New(p Params) (Result, error) {
 		l.Log, l.Observer = p.Log, p.Observer
 	}
 	drift, ignores, consumer := driftPart(&p)
-	return Result{Estate: facts, Fleet: fleet, Reported: reported, Drift: drift, Ignores: ignores, Drifted: consumer.Subscription(),
-		Planned: consumer.PlanSubscription(),
+	return Result{Estate: facts, Fleet: fleet, Reported: reported, Drift: drift, Ignores: ignores,
+		Drifted: consumer.Subscription(), Planned: consumer.PlanSubscription(),
 		Changes: changes.New(p.Changes, p.Reader, p.Guard), Background: Background{work}}, nil
 }

@@ -1,6 +1,7 @@
 package execution_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strings"
@@ -69,7 +70,7 @@ func TestBadPlans(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]func(p *extension.Plan){
 		"digest":               func(p *extension.Plan) { p.Digest = "a b" },
-		"findings":             func(p *extension.Plan) { p.Findings = make([]extension.PlanFinding, extension.PlanFindings+1) },
+		"findings":             func(p *extension.Plan) { p.Findings = make([]extension.PlanFinding, 5001) },
 		"findings[0].resource": func(p *extension.Plan) { p.Findings[0].Resource = "" },
 		"findings[0].action":   func(p *extension.Plan) { p.Findings[0].Action = strings.Repeat("a", extension.PlanText+1) },
 		"findings[0].diff":     func(p *extension.Plan) { p.Findings[0].Diff = strings.Repeat("a", extension.PlanSize) },
@@ -100,4 +101,21 @@ func TestBadPlans(t *testing.T) {
 	if got.run.Status != runs.Failed || !strings.Contains(got.end.Error, "another plan") || b.plane.count("plan") != 2 {
 		t.Errorf("refused: %+v, %d calls", got.end, b.plane.count("plan"))
 	}
+}
+
+func (p *plane) ProposeApply(_ context.Context, l runs.Lease, plan runs.Plan) (id string, err error) {
+	saved := p.save("plan", l, func(r *record) {
+		if id, err = r.plan.Propose(l.RunID, r.run.Spec.DryRun, &plan); err == nil {
+			r.plans = append(r.plans, plan)
+		}
+	})
+	return id, cmp.Or(saved, err)
+}
+
+func (p *plane) SaveTasks(_ context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
+	return p.save("tasks", l, func(r *record) { r.tasks = append(r.tasks, tasks...) })
+}
+
+func (p *plane) SaveFacts(_ context.Context, l runs.Lease, facts []runs.HostFacts) error {
+	return p.save("facts", l, func(r *record) { r.facts = append(r.facts, facts...) })
 }

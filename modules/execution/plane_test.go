@@ -280,23 +280,6 @@ func (p *plane) SaveHosts(_ context.Context, l runs.Lease, hosts []runs.HostSumm
 	return p.save("hosts", l, func(r *record) { r.hosts = append(r.hosts, hosts...) })
 }
 
-func (p *plane) SaveTasks(_ context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
-	return p.save("tasks", l, func(r *record) { r.tasks = append(r.tasks, tasks...) })
-}
-
-func (p *plane) SaveFacts(_ context.Context, l runs.Lease, facts []runs.HostFacts) error {
-	return p.save("facts", l, func(r *record) { r.facts = append(r.facts, facts...) })
-}
-
-func (p *plane) ProposeApply(_ context.Context, l runs.Lease, plan runs.Plan) (id string, err error) {
-	saved := p.save("plan", l, func(r *record) {
-		if id, err = r.plan.Propose(l.RunID, r.run.Spec.DryRun, &plan); err == nil {
-			r.plans = append(r.plans, plan)
-		}
-	})
-	return id, cmp.Or(saved, err)
-}
-
 // expire ends a lease as the sweeper would: interrupted if a process began, else pending.
 func (p *plane) expire(id string) {
 	p.mu.Lock()

@@ -147,7 +147,8 @@ func New(p Params) (Result, error) {
 	binder := binding.New(p.References, p.Credentials, p.Materials).WithRepairs(p.Repairs)
 	gate := guard.NewGate(p.Guard, p.Objects)
 	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, p.Policies, binder,
-		gate).WithHosts(p.Hosts).WithServed(executors.New(cfg.Serves, p.Workers, p.Clock)).WithQueue(p.Queue).WithPlans(p.PlanStore)
+		gate).WithHosts(p.Hosts).WithServed(executors.New(cfg.Serves, p.Workers, p.Clock)).WithQueue(p.Queue).
+		WithPlans(p.PlanStore)
 	asked := windows.New(p.Policies, binder)
 	controller := control.New(machine, submitter, p.Teams, binder, asked)
 	guarded := guard.NewController(controller, gate)

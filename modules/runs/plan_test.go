@@ -85,9 +85,7 @@ func TestPlan(t *testing.T) {
 		if again.Status != runs.PendingApproval || again.Spec.PlanDigest != "sha256:1" {
 			t.Errorf("a rerun of it is %+v", again)
 		}
-		if p := must[*runs.StoredPlan](t)(b.Plans.Plan(t.Context(), again.ID)); p.PlannedBy != a.Run.ID || p.ApplyID != again.ID {
-			t.Errorf("its plan is %+v", p)
-		}
+		b.repeats(again.ID, a.Run.ID)
 		look, _, err := b.Controller.Preview(bob, again.ID)
 		if err != nil || look.Spec.PlanDigest != "" || !look.Spec.DryRun {
 			t.Errorf("a preview of it is %+v, %v", look, err)
@@ -125,7 +123,8 @@ func TestPlanReplaces(t *testing.T) {
 		if again := b.propose(b.planning("bob"), planned("1")); again != first {
 			t.Errorf("the same plan made %s beside %s", again, first)
 		}
-		other := b.propose(b.planning("ann", func(s *runs.Submission) { s.ExtraVars = runs.Vars{"a": []byte("1")} }), planned("2"))
+		vars := func(s *runs.Submission) { s.ExtraVars = runs.Vars{"a": []byte("1")} }
+		other := b.propose(b.planning("ann", vars), planned("2"))
 		b.status(first, runs.PendingApproval)
 		second := b.propose(b.planning("ann"), planned("2"))
 		old := b.status(first, runs.Rejected)
@@ -156,7 +155,8 @@ func TestPlanRefused(t *testing.T) {
 		}
 		b.finish(a, runs.Ending{Status: runs.Succeeded})
 		r := b.status(a.Run.ID, runs.Succeeded)
-		if len(r.Warnings) != 1 || r.Warnings[0].Code != runs.WarnPlanNotHeld || !strings.Contains(r.Warnings[0].Message, "never") {
+		if len(r.Warnings) != 1 || r.Warnings[0].Code != runs.WarnPlanNotHeld ||
+			!strings.Contains(r.Warnings[0].Message, "never") {
 			t.Errorf("the warnings are %+v", r.Warnings)
 		}
 		if p := must[*runs.StoredPlan](t)(b.Plans.Plan(t.Context(), a.Run.ID)); p.ApplyID != "" {
@@ -227,12 +227,11 @@ func TestReconcileAPlan(t *testing.T) {
 		bob := account(t.Context(), "bob", identity.Admin)
 		must[*runs.Run](t)(b.Approver.Reject(bob, first, runs.DecisionInput{Reason: "no"}))
 		r, err := b.Reconciler.Reconcile(bob, a.Run.ID, runs.Reconciliation{Host: "Web", SourceID: "tgt_1", PlanDigest: "1"})
-		if err != nil || r.Status != runs.PendingApproval || r.Spec.PlanDigest != "1" || r.Spec.DryRun || r.Spec.LimitHosts != nil {
+		if err != nil || r.Status != runs.PendingApproval || r.Spec.PlanDigest != "1" || r.Spec.DryRun ||
+			r.Spec.LimitHosts != nil {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		if p := must[*runs.StoredPlan](t)(b.Plans.Plan(t.Context(), r.ID)); p.PlannedBy != a.Run.ID || p.ApplyID != r.ID {
-			t.Errorf("its plan is %+v", p)
-		}
+		b.repeats(r.ID, a.Run.ID)
 		if again := b.propose(b.planning("ann"), planned("1")); again != r.ID {
 			t.Errorf("the same plan made %s beside %s", again, r.ID)
 		}
@@ -264,6 +263,15 @@ func (b *bundle) storing() runs.Planner {
 	return must[module.Work](b.t)(module.NewWork(module.WorkParams{Store: s, Queue: s, Logs: s, Events: s, Summaries: s,
 		Slots: s, Plans: s, Unit: b.d, Publisher: b.heard, Signals: b.d.Signals(), Clock: clock.New(),
 		IDs: ids.New(clock.New()), Recorder: b.trail})).Planner
+}
+
+// repeats checks that a run has the plan of a dry run.
+func (b *bundle) repeats(id, dry string) {
+	b.t.Helper()
+	p := must[*runs.StoredPlan](b.t)(b.Plans.Plan(b.t.Context(), id))
+	if p.PlannedBy != dry || p.ApplyID != id {
+		b.t.Errorf("its plan is %+v", p)
+	}
 }
 
 // deliver gives a server the event of a plan.

@@ -134,8 +134,8 @@ const (
 // Actions lists every action.
 func Actions() []Action {
 	return []Action{
-		RunSubmit, RunRetry, RunRelaunch, RunRerun, RunReconcile, RunPlan, RunHold, RunApprove, RunReject, RunCancel, RunQueue,
-		RunStart,
+		RunSubmit, RunRetry, RunRelaunch, RunRerun, RunReconcile, RunPlan, RunHold, RunApprove, RunReject, RunCancel,
+		RunQueue, RunStart,
 		RunFinal,
 		UserCreate, UserUpdate, UserDelete, UserPassword, UserPreferences,
 		TokenCreate, TokenRevoke, WorkerMint, WorkerRevoke, AuthLogin,

@@ -17,8 +17,8 @@ type ToolSpec struct {
 	Env map[string]string
 	// Dir is a private, existing directory of this run. It is removed when the run has ended.
 	Dir string
-	// PlanDigest is the digest of the plan that was approved, in the run that applies it. The tool makes the plan again and
-	// applies it only if it has this digest. It is empty in every other run.
+	// PlanDigest is the digest of the plan that was approved, in the run that applies it. The tool makes the plan again
+	// and applies it only if it has this digest. It is empty in every other run.
 	PlanDigest string
 }
 
@@ -53,8 +53,8 @@ type PlanFinding struct {
 	Diff string
 }
 
-// The bounds of a plan: the number of its findings, the bytes of a summary, a resource or an action, and the bytes of all
-// its texts.
+// The bounds of a plan: the number of its findings, the bytes of a summary, a resource or an action, and the bytes of
+// all its texts.
 const (
 	PlanFindings = 5000
 	PlanText     = 1024

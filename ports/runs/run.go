@@ -135,8 +135,8 @@ type Spec struct {
 	// LimitHosts are the plain host names to which a shard, a relaunch or a query is limited, in addition to Limit. Nil is
 	// no further limit. It is never an empty list, since an empty limit would mean every host.
 	LimitHosts []string `json:"limit_hosts,omitempty"`
-	// PlanDigest is the digest of the plan that the run applies, empty for any other run. No request sets it; a rerun keeps
-	// it. Such a run is always held.
+	// PlanDigest is the digest of the plan that the run applies, empty for any other run. No request sets it; a rerun
+	// keeps it. Such a run is always held.
 	PlanDigest string `json:"plan_digest,omitempty"`
 }
 

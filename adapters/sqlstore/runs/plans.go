@@ -45,7 +45,8 @@ func (s *Store) PutPlan(ctx context.Context, p *runs.StoredPlan) error {
 
 // plans selects the columns of plans, with the id of each run.
 func plans(q *bun.SelectQuery, row any) *bun.SelectQuery {
-	return q.Model(row).ColumnExpr("p.run_seq, p.target, p.digest, p.summary, p.planned_by, p.apply_id, p.planned_at, r.id").
+	return q.Model(row).
+		ColumnExpr("p.run_seq, p.target, p.digest, p.summary, p.planned_by, p.apply_id, p.planned_at, r.id").
 		Join("JOIN runs AS r ON r.seq = p.run_seq")
 }
 

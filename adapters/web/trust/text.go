@@ -136,6 +136,13 @@ func phrase(a audit.Action) string {
 		return "tried again"
 	case audit.ImportApply:
 		return "applied an import from"
+	}
+	return commonPhrase(a)
+}
+
+// commonPhrase is phrase for actions that several kinds of objects share, and for those of a language model.
+func commonPhrase(a audit.Action) string {
+	switch a {
 	case audit.AIExplain, audit.AIDraft, audit.AIAsk, audit.AIPropose:
 		return askedModel(a)
 	}

@@ -56,7 +56,8 @@ func planKept(t *testing.T, e *env) {
 	p := planOf(dry.ID, "tgt_1", "")
 	e.putPlan(t, p)
 	big := planOf(large.ID, "tgt_1", "")
-	big.Findings = slices.Repeat([]runs.PlanFinding{{Resource: "r", Action: "update", Diff: strings.Repeat("d", 500)}}, 5000)
+	one := runs.PlanFinding{Resource: "r", Action: "update", Diff: strings.Repeat("d", 500)}
+	big.Findings = slices.Repeat([]runs.PlanFinding{one}, 5000)
 	e.putPlan(t, big)
 	e.wantPlan(t, p)
 	e.wantPlan(t, big)

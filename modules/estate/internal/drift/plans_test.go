@@ -38,9 +38,10 @@ func planning() *fixture {
 		"run_2": {ID: "run_2", Status: runs.Succeeded, EndedAt: epoch(9),
 			Spec: runs.Spec{Tool: "tofu", TemplateID: "tpl_1", PlanDigest: "d"}},
 	}}
-	p := runs.StoredPlan{RunID: "run_1", Target: "t", At: epoch(5), Plan: runs.Plan{Digest: "d", Findings: []runs.PlanFinding{
-		{Resource: "a", Action: "update", Diff: "- 1\n+ 2"}, {Resource: "b", Action: "delete"}, {Resource: "b", Action: "delete"},
-		{Resource: "c", Action: "create", Diff: strings.Repeat("x", estate.MaxDiff)}}}}
+	p := runs.StoredPlan{RunID: "run_1", Target: "t", At: epoch(5), Plan: runs.Plan{Digest: "d"}}
+	p.Findings = []runs.PlanFinding{{Resource: "a", Action: "update", Diff: "- 1\n+ 2"},
+		{Resource: "b", Action: "delete"}, {Resource: "b", Action: "delete"},
+		{Resource: "c", Action: "create", Diff: strings.Repeat("x", estate.MaxDiff)}}
 	apply := p
 	apply.RunID, apply.PlannedBy = "run_2", "run_1"
 	w.plans.of = map[string]*runs.StoredPlan{"run_1": &p, "run_2": &apply}
@@ -67,7 +68,8 @@ func TestPlansAreDrift(t *testing.T) {
 	}
 	found, cleared := w.applied[0], w.applied[1]
 	h := found.Hosts[0]
-	if found.Real || h.Host != "Web" || !h.At.Equal(epoch(5)) || !h.Whole || h.States[0] != estate.Known || len(h.Findings) != 3 {
+	if found.Real || h.Host != "Web" || !h.At.Equal(epoch(5)) || !h.Whole || h.States[0] != estate.Known ||
+		len(h.Findings) != 3 {
 		t.Errorf("found %+v", found)
 	}
 	for i, want := range []estate.Confidence{estate.ConfidentDiff, estate.ConfidentPredicted, estate.ConfidentDiff} {
