@@ -1,7 +1,6 @@
 package execution_test
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"strings"
@@ -109,7 +108,10 @@ func (p *plane) ProposeApply(_ context.Context, l runs.Lease, plan runs.Plan) (i
 			r.plans = append(r.plans, plan)
 		}
 	})
-	return id, cmp.Or(saved, err)
+	if saved != nil {
+		return "", saved
+	}
+	return id, err
 }
 
 func (p *plane) SaveTasks(_ context.Context, l runs.Lease, tasks []runs.TaskSummary) error {

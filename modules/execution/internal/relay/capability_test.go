@@ -175,7 +175,9 @@ func TestACapabilityIsForOneClaim(t *testing.T) {
 func TestTheBearerMayDoAllOfIt(t *testing.T) {
 	t.Parallel()
 	w := one(t)
-	g, h := w.begun(func(r *runs.Run) { r.Spec.InventoryID, r.Spec.ProjectID = "inv_1", "prj_1" })
+	g, h := w.begun(func(r *runs.Run) {
+		r.Spec.InventoryID, r.Spec.ProjectID, r.Spec.DryRun = "inv_1", "prj_1", true
+	})
 	w.must(w.relay.SaveHosts(t.Context(), h, []runs.HostSummary{{Host: "known", OK: 1, Worst: runs.HostOK}}))
 	calls := w.calls(g.Run.NextSeq)
 	last := []string{"facts of a stranger", "pending", "divided", "failed", "canceled"}
