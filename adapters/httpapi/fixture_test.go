@@ -84,7 +84,7 @@ func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 	r := runsapi.New(runsapi.Params{
 		Submitter: f.fake, Controller: f.fake, Approver: f.fake, Reader: f.fake,
 		Facets: f.fake, Feed: f.fake, Streamer: f.fake, Tickets: f.fake,
-		Insight: f.fake, Trail: f.chain, Clock: wall{}, Heartbeat: 20 * time.Millisecond,
+		Insight: f.fake, Plans: planned{}, Trail: f.chain, Clock: wall{}, Heartbeat: 20 * time.Millisecond,
 	})
 	a := auditapi.New(auditapi.Params{Trail: f.chain, Prover: f.proofs, Reporter: f.proofs, Audience: everybody{},
 		Runs: f.fake, Clock: wall{}})

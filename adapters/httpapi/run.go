@@ -30,6 +30,8 @@ type RunsRunBody struct {
 	LimitHosts      []string          `json:"limit_hosts,omitempty" doc:"The hosts that a shard, a relaunch or a run with inventory_query is bound to."`
 	Priority        int               `json:"priority,omitempty"`
 	RequireApproval bool              `json:"require_approval,omitempty"`
+	PlanDigest      string            `json:"plan_digest,omitempty" doc:"The digest of the plan that it applies. It is always held, and fails if the plan differs by then."`
+	PlannedBy       string            `json:"planned_by,omitempty" doc:"The dry run that reported the plan, of a run that was made from it."`
 
 	CreatedAt  time.Time  `json:"created_at"`
 	QueuedAt   *time.Time `json:"queued_at,omitempty"`
@@ -135,6 +137,9 @@ func settings(r *runs.Run) RunsRunBody {
 		LimitHosts:     r.Spec.LimitHosts, Priority: r.Spec.Priority, RequireApproval: r.Spec.RequireApproval,
 	}
 	b.Labels, b.Change = r.Labels, r.Change
+	if b.PlanDigest = r.Spec.PlanDigest; r.Origin.Source == runs.FromPlan {
+		b.PlannedBy = r.Origin.SourceID
+	}
 	return b
 }
 

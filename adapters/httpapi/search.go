@@ -188,7 +188,7 @@ func searchSources(f *runs.Filter, where, list string) error {
 	}
 	all := []runs.Source{
 		runs.FromAPI, runs.FromTemplate, runs.FromSchedule, runs.FromTrigger, runs.FromRerun, runs.FromRetry,
-		runs.FromRelaunch, runs.FromReconcile, runs.FromProposal, runs.FromImport,
+		runs.FromRelaunch, runs.FromReconcile, runs.FromProposal, runs.FromImport, runs.FromPlan,
 	}
 	for _, v := range strings.Split(list, ",") {
 		s := runs.Source(strings.TrimSpace(v))

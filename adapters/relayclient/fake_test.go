@@ -15,6 +15,8 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/execution/executiontest"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -52,6 +54,7 @@ type record struct {
 	end    *execution.RelaySave
 	warn   []runs.Warning
 	split  []string
+	plan   executiontest.Planned
 }
 
 // seen is a received call.
@@ -119,11 +122,11 @@ func (f *fake) calls(ending string) (out []seen) {
 	return out
 }
 
-func refuse(w http.ResponseWriter, status int, reason string) {
+func refuse(w http.ResponseWriter, status int, reason string, fields ...fault.Field) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"title": "t", "status": status, "detail": "d", "error": "a sentence",
-		"reason": reason})
+		"reason": reason, "errors": fields})
 }
 
 func answer(w http.ResponseWriter, v any) {
@@ -299,6 +302,8 @@ func (r *record) take(w http.ResponseWriter, verb string, body []byte) {
 		r.addLog(w, body)
 	case "events":
 		r.addEvents(w, body)
+	case "propose-apply":
+		r.propose(w, body)
 	default:
 		r.list(w, verb, body)
 	}

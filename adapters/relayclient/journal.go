@@ -72,6 +72,24 @@ func (c *Client) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostF
 	})
 }
 
+// A plan that is refused does not end the claim, so that the run can still be reported as failed.
+func (c *Client) ProposeApply(ctx context.Context, l runs.Lease, p runs.Plan) (string, error) {
+	k, err := c.claims.of(l)
+	if err != nil {
+		return "", err
+	}
+	if p.Findings == nil {
+		p.Findings = []runs.PlanFinding{}
+	}
+	body, err := encode(p)
+	if err != nil {
+		return "", err
+	}
+	var answer execution.RelayPlanned
+	err = c.reportBy(ctx, k, post(l.RunID, "propose-apply", body), &answer)
+	return answer.RunID, err
+}
+
 func (c *Client) list(ctx context.Context, l runs.Lease, verb string, parts func(send func([]byte) error) error) error {
 	return parts(func(body []byte) error { return c.report(ctx, l, post(l.RunID, verb, body), nil) })
 }

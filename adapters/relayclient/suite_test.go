@@ -2,12 +2,16 @@ package relayclient_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/writ-automation/writ/adapters/relayclient"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/execution/executiontest"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -29,6 +33,9 @@ func TestControlPlane(t *testing.T) {
 		return executiontest.Fixture{
 			Plane:  plain{w.Client},
 			Submit: func(_ *testing.T, kind runs.Kind, queue string) string { return w.fake.submit(kind, queue) },
+			SubmitDry: func(_ *testing.T, queue string) string {
+				return w.fake.submit(runs.Single, queue, func(r *execution.RelayRun) { r.DryRun = true })
+			},
 			Run: func(_ *testing.T, id string) *runs.Run {
 				r := w.fake.see(id)
 				out := r.run.Record()
@@ -45,4 +52,22 @@ func TestControlPlane(t *testing.T) {
 			Expire: func(_ *testing.T, id string) { w.fake.expire(id) },
 		}
 	})
+}
+
+func (r *record) propose(w http.ResponseWriter, body []byte) {
+	var p runs.Plan
+	if json.Unmarshal(body, &p) != nil {
+		refuse(w, http.StatusBadRequest, "invalid")
+		return
+	}
+	id, err := r.plan.Propose(r.run.ID, r.run.DryRun, &p)
+	var f *fault.Error
+	switch {
+	case !errors.As(err, &f):
+		answer(w, execution.RelayPlanned{RunID: id})
+	case f.Kind == fault.Invalid:
+		refuse(w, http.StatusBadRequest, f.Reason(), f.Fields...)
+	default:
+		refuse(w, http.StatusConflict, f.Reason())
+	}
 }

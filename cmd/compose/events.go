@@ -20,6 +20,7 @@ func (x *Executor) audience() *outbox.Audience {
 		portestate.DriftFound{}.EventName(): {"notify"},
 		runs.Held{}.EventName():             {"log", "notify"},
 		runs.Finished{}.EventName():         {"metrics", "notify"},
+		runs.Planned{}.EventName():          {"drift", "plans"},
 		runs.Reported{}.EventName():         {"drift", "estate"},
 	})
 	for _, s := range x.subscriptions() {

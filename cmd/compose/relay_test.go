@@ -91,6 +91,9 @@ func relayFixture(t *testing.T, engine string) executiontest.Fixture {
 				runs.Split: `{"playbook": "site.yml", "shards": 2, "queue": "`}
 			return srv.post(t, "/v1/runs", body[kind]+queue+`"}`)
 		},
+		SubmitDry: func(t *testing.T, queue string) string {
+			return srv.post(t, "/v1/runs", `{"tool": "bash", "command": "true", "dry_run": true, "queue": "`+queue+`"}`)
+		},
 		Run:    b.run,
 		Log:    b.log,
 		Events: b.events,

@@ -72,11 +72,12 @@ func tools() fx.Option {
 }
 
 // plane is the control plane of executors with a database.
-func plane(w runs.Worklist, j runs.Journal) execution.ControlPlane {
+func plane(w runs.Worklist, j runs.Journal, p runs.Planner) execution.ControlPlane {
 	return struct {
 		runs.Worklist
 		runs.Journal
-	}{w, j}
+		runs.Planner
+	}{w, j, p}
 }
 
 // observation provides the metrics.

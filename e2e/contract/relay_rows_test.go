@@ -26,6 +26,7 @@ func relayRows() map[string]row {
 		"append-events":     lost(harness.Body{"events": []any{}}),
 		"save-host-summary": lost(harness.Body{"hosts": []any{}}), "save-task-summary": lost(harness.Body{"tasks": []any{}}),
 		"save-host-facts": lost(harness.Body{"facts": []any{}}),
+		"propose-apply":   lost(harness.Body{"summary": "", "digest": "a", "findings": []any{}}),
 		"divide-run":      lost(harness.Body{"hosts": []string{"a"}}),
 		"renew-work":      lost(harness.Body{}), "fetch-work-project": lost(nil),
 		"finish-work": lost(harness.Body{"error": "it broke"}),

@@ -127,6 +127,7 @@ func runRows() map[string]row {
 		"read-log":           reads(""),
 		"find-in-log":        reads("?q=a"),
 		"get-run-matrix":     reads(""),
+		"get-run-plan":       {least: identity.Viewer, status: 404, right: readRight, existing: 404},
 		"list-shards":        reads(""),
 		"list-steps":         reads(""),
 		"list-run-tasks":     reads(""),

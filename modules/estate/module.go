@@ -53,6 +53,10 @@ type Params struct {
 	Fleet     estate.FleetStore
 	Drift     estate.DriftStore
 	Ignores   estate.IgnoreStore
+	Plans     runs.PlanStore
+	// Templates and Projects have the names of what plans are about. They may be nil.
+	Templates catalog.TemplateStore `optional:"true"`
+	Projects  catalog.ProjectStore  `optional:"true"`
 	// Reconciler makes the runs that repair drift.
 	Reconciler runs.Reconciler
 	Licenses   system.Licenses
@@ -80,6 +84,7 @@ type Result struct {
 	Drift      estate.Drift
 	Ignores    estate.Ignores
 	Drifted    events.Subscription `group:"events.subscriptions"`
+	Planned    events.Subscription `group:"events.subscriptions"`
 	Background Background
 }
 
@@ -116,7 +121,8 @@ func New(p Params) (Result, error) {
 	for _, l := range work {
 		l.Log, l.Observer = p.Log, p.Observer
 	}
-	drift, ignores, drifted := driftPart(&p)
-	return Result{Estate: facts, Fleet: fleet, Reported: reported, Drift: drift, Ignores: ignores, Drifted: drifted,
+	drift, ignores, consumer := driftPart(&p)
+	return Result{Estate: facts, Fleet: fleet, Reported: reported, Drift: drift, Ignores: ignores,
+		Drifted: consumer.Subscription(), Planned: consumer.PlanSubscription(),
 		Changes: changes.New(p.Changes, p.Reader, p.Guard), Background: Background{work}}, nil
 }

@@ -16,6 +16,12 @@ func TestThePlaneOfTheseTests(t *testing.T) {
 		n := 0
 		return executiontest.Fixture{
 			Plane: p,
+			SubmitDry: func(_ *testing.T, queue string) string {
+				n++
+				id := fmt.Sprintf("run_%d", n)
+				p.submit(&runs.Run{ID: id, Spec: runs.Spec{Queue: queue, DryRun: true}})
+				return id
+			},
 			Submit: func(_ *testing.T, kind runs.Kind, queue string) string {
 				n++
 				id := fmt.Sprintf("run_%d", n)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/ports/execution/executiontest"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -32,6 +33,8 @@ type record struct {
 	facts  []runs.HostFacts
 	end    *runs.Ending
 	shards []string
+	plan   executiontest.Planned
+	plans  []runs.Plan
 }
 
 func newPlane() *plane {
@@ -275,14 +278,6 @@ func (p *plane) save(op string, l runs.Lease, do func(r *record)) error {
 
 func (p *plane) SaveHosts(_ context.Context, l runs.Lease, hosts []runs.HostSummary) error {
 	return p.save("hosts", l, func(r *record) { r.hosts = append(r.hosts, hosts...) })
-}
-
-func (p *plane) SaveTasks(_ context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
-	return p.save("tasks", l, func(r *record) { r.tasks = append(r.tasks, tasks...) })
-}
-
-func (p *plane) SaveFacts(_ context.Context, l runs.Lease, facts []runs.HostFacts) error {
-	return p.save("facts", l, func(r *record) { r.facts = append(r.facts, facts...) })
 }
 
 // expire ends a lease as the sweeper would: interrupted if a process began, else pending.

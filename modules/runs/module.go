@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/insight"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/plans"
 	"github.com/writ-automation/writ/modules/runs/internal/query"
 	"github.com/writ-automation/writ/modules/runs/internal/stream"
 	"github.com/writ-automation/writ/modules/runs/internal/submit"
@@ -63,6 +64,7 @@ type Params struct {
 	Slots       runs.SlotStore
 	Waits       runs.WaitStore
 	FacetStore  runs.FacetStore
+	PlanStore   runs.PlanStore
 	Tools       execution.Catalog
 	// If References is nil, no inventory or project exists.
 	References References `optional:"true"`
@@ -115,6 +117,9 @@ type Result struct {
 	Tickets    runs.Tickets
 	Worklist   runs.Worklist
 	Journal    runs.Journal
+	Planner    runs.Planner
+	Plans      runs.Plans
+	Planned    events.Subscription `group:"events.subscriptions"`
 	Redactor   runs.Redactor
 	Live       runs.Live
 	Insight    runs.Insight
@@ -142,13 +147,15 @@ func New(p Params) (Result, error) {
 	binder := binding.New(p.References, p.Credentials, p.Materials).WithRepairs(p.Repairs)
 	gate := guard.NewGate(p.Guard, p.Objects)
 	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, p.Policies, binder,
-		gate).WithHosts(p.Hosts).WithServed(executors.New(cfg.Serves, p.Workers, p.Clock)).WithQueue(p.Queue)
+		gate).WithHosts(p.Hosts).WithServed(executors.New(cfg.Serves, p.Workers, p.Clock)).WithQueue(p.Queue).
+		WithPlans(p.PlanStore)
 	asked := windows.New(p.Policies, binder)
 	controller := control.New(machine, submitter, p.Teams, binder, asked)
 	guarded := guard.NewController(controller, gate)
 	look := insight.New(p.Store, p.EventStore, p.Logs, &explain.Explainer{Runs: p.Store, Binder: binder, Teams: p.Teams,
 		Slots: p.Slots, Waits: p.Waits, Workers: p.Workers, Gate: gate, Clock: p.Clock})
 	journal := work.NewJournal(machine, p.Logs, p.EventStore, watchers{hub, look}, cfg.LogCap)
+	planned := plans.New(machine, p.PlanStore, submitter)
 	sweeper := work.NewSweeper(machine, p.Queue, journal, p.Log)
 	streamer := stream.NewStreamer(hub, p.Store, p.EventStore, p.Logs,
 		stream.Times{Poll: cfg.PollEvery, Beat: cfg.BeatAfter}).WithMatrix(look)
@@ -167,6 +174,9 @@ func New(p Params) (Result, error) {
 		Tickets:    guard.NewTickets(stream.NewTickets(p.Unit, p.Store, p.TicketStore), gate),
 		Worklist:   work.NewWorklist(machine, p.Queue, journal, binder, p.Log),
 		Journal:    journal,
+		Planner:    planned,
+		Plans:      guard.NewPlans(planned, gate),
+		Planned:    planned.Subscription(),
 		Redactor:   work.NewRedactor(machine),
 		Live:       hub,
 		Insight:    guard.NewInsight(look, gate),
@@ -202,6 +212,7 @@ type WorkParams struct {
 	Events    runs.EventStore
 	Summaries runs.SummaryStore
 	Slots     runs.SlotStore
+	Plans     runs.PlanStore
 	Recorder  audit.Recorder
 	// Config gives the cap of logs. The servers apply the retention.
 	Config    Config
@@ -224,6 +235,8 @@ type Work struct {
 
 	Worklist runs.Worklist
 	Journal  runs.Journal
+	// Planner stores plans. A server makes the runs that apply them.
+	Planner  runs.Planner
 	Redactor runs.Redactor
 }
 
@@ -241,6 +254,7 @@ func NewWork(p WorkParams) (Work, error) {
 	return Work{
 		Worklist: work.NewWorklist(machine, p.Queue, journal, binding.New(p.References, nil, nil),
 			cmp.Or(p.Log, slog.New(slog.DiscardHandler))), Journal: journal,
+		Planner:  plans.New(machine, p.Plans, nil),
 		Redactor: work.NewRedactor(machine),
 	}, nil
 }

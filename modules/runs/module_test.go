@@ -39,7 +39,7 @@ func TestModuleProvidesEveryPort(t *testing.T) {
 				fx.As(new(runs.EventStore)),
 				fx.As(new(runs.SummaryStore)), fx.As(new(runs.KeyStore)), fx.As(new(runs.TicketStore)), fx.As(new(runs.Purger)),
 				fx.As(new(runs.SlotStore)), fx.As(new(runs.WaitStore)),
-				fx.As(new(runs.FacetStore))),
+				fx.As(new(runs.FacetStore)), fx.As(new(runs.PlanStore))),
 			func() tx.Unit { return d },
 			func() events.Publisher { return &heard{} },
 			func() events.Signals { return d.Signals() },

@@ -94,7 +94,7 @@ func guarded(t testing.TB, d *db.DB, cfg module.Config, g access.Guard) *bundle 
 		Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
 		Tools:  execution.Tools{"ansible": nil, "bash": nil},
 		Config: cfg, Guard: g, Objects: s, Slots: s, Waits: s,
-		FacetStore: s, Recorder: b.trail, Targets: masking{}, Repairs: b.repairs,
+		PlanStore: s, FacetStore: s, Recorder: b.trail, Targets: masking{}, Repairs: b.repairs,
 		Policies: b.policies, Teams: teams{of: map[string][]string{"eve": {"team_1"}, "dan": {"team_1"}}},
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ const (
 	RunRelaunch  Action = "run.relaunch"
 	RunRerun     Action = "run.rerun"
 	RunReconcile Action = "run.reconcile"
+	RunPlan      Action = "run.plan" // a dry run asks to apply its plan
 	RunHold      Action = "run.hold"
 	RunApprove   Action = "run.approve"
 	RunReject    Action = "run.reject"
@@ -135,8 +136,8 @@ const (
 // Actions lists every action.
 func Actions() []Action {
 	return []Action{
-		RunSubmit, RunRetry, RunRelaunch, RunRerun, RunReconcile, RunHold, RunApprove, RunReject, RunCancel, RunQueue,
-		RunStart,
+		RunSubmit, RunRetry, RunRelaunch, RunRerun, RunReconcile, RunPlan, RunHold, RunApprove, RunReject, RunCancel,
+		RunQueue, RunStart,
 		RunFinal,
 		UserCreate, UserUpdate, UserDelete, UserPassword, UserPreferences,
 		TokenCreate, TokenRevoke, WorkerMint, WorkerRevoke, AuthLogin,

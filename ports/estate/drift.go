@@ -59,6 +59,13 @@ func TargetOf(s *runs.Spec) Target {
 	return t
 }
 
+// PlannedTarget returns what a run with a plan is compared with: of is a digest of what is planned, and name is for
+// people.
+func PlannedTarget(s *runs.Spec, of, name string) Target {
+	return Target{ID: "tgt_" + digest("plan", of), TemplateID: s.TemplateID, ProjectID: s.ProjectID, Playbook: name,
+		InventoryID: s.InventoryID}
+}
+
 // digest returns a short digest of texts, each with its length.
 func digest(parts ...string) string {
 	sum := sha256.Sum256(must(json.Marshal(parts)))

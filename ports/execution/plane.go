@@ -7,4 +7,5 @@ import "github.com/writ-automation/writ/ports/runs"
 type ControlPlane interface {
 	runs.Worklist
 	runs.Journal
+	runs.Planner
 }

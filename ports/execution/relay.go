@@ -92,6 +92,8 @@ type RelayJournal interface {
 	SaveTasks(ctx context.Context, h Leaseholder, tasks []runs.TaskSummary) error
 	// SaveFacts returns Invalid if one of the hosts has no result in this run.
 	SaveFacts(ctx context.Context, h Leaseholder, facts []runs.HostFacts) error
+	// ProposeApply is that of runs.Planner.
+	ProposeApply(ctx context.Context, h Leaseholder, p runs.Plan) (runID string, err error)
 }
 
 // RelayMaterials provides workers with the materials of the runs that they hold.

@@ -223,6 +223,11 @@ type RelaySeq struct {
 	NextSeq int64 `json:"next_seq"`
 }
 
+// RelayPlanned names the held run that applies a plan, empty for none.
+type RelayPlanned struct {
+	RunID string `json:"run_id"`
+}
+
 // RelayHost is a run's result on a host.
 type RelayHost struct {
 	Host        string       `json:"host"`

@@ -59,7 +59,8 @@ func (Finished) EventName() string { return "runs.run_finished" }
 
 func (Finished) EventVersion() int { return 1 }
 
-// Reported is the event that a run without children ended for which results of hosts are stored.
+// Reported is the event that a run without children ended for which results of hosts are stored, or that applied a
+// plan.
 type Reported struct {
 	RunID string `json:"run_id"`
 }

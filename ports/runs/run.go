@@ -66,6 +66,7 @@ const (
 	FromReconcile Source = "reconcile"
 	FromProposal  Source = "proposal"
 	FromImport    Source = "import"
+	FromPlan      Source = "plan"
 )
 
 // Ansible is the tool of a run that names none.
@@ -134,6 +135,9 @@ type Spec struct {
 	// LimitHosts are the plain host names to which a shard, a relaunch or a query is limited, in addition to Limit. Nil is
 	// no further limit. It is never an empty list, since an empty limit would mean every host.
 	LimitHosts []string `json:"limit_hosts,omitempty"`
+	// PlanDigest is the digest of the plan that the run applies, empty for any other run. No request sets it; a rerun
+	// keeps it. Such a run is always held.
+	PlanDigest string `json:"plan_digest,omitempty"`
 }
 
 // Notification is a target of notifications about a run. In records the address and the key are masked, and Ref names
@@ -233,6 +237,7 @@ const (
 	WarnHostKeyUnknown       = "host_key_unknown"        // nothing was executed on the host, as the policy says
 	WarnProjectLinks         = "project_links_left_out"  // they lead out of the repository
 	WarnHostKeysOmitted      = "host_keys_omitted"       // more were accepted than a record has
+	WarnPlanNotHeld          = "plan_not_held"           // no run applies it, as the message says
 )
 
 // HasWarning reports whether one of the warnings has the code.

@@ -56,6 +56,9 @@ type Reconciliation struct {
 	SourceID string   // the target
 	Findings []string // the ids of what it repairs, to which its approval is bound
 	Then     func(ctx context.Context, r *Run) error
+	// PlanDigest is that of the plan of the dry run, which the run applies instead of executing on the host alone. It is
+	// empty for a dry run without a plan.
+	PlanDigest string
 }
 
 // Reconciler makes runs from dry runs.

@@ -16,7 +16,7 @@ type MatchBody struct {
 	TemplateIDs        []string          `json:"template_ids,omitempty"`
 	ProjectIDs         []string          `json:"project_ids,omitempty"`
 	Queues             []string          `json:"queues,omitempty"`
-	Sources            []runs.Source     `json:"sources,omitempty" enum:"api,template,schedule,trigger,rerun,retry,relaunch,reconcile,proposal,import"`
+	Sources            []runs.Source     `json:"sources,omitempty" enum:"api,template,schedule,trigger,rerun,retry,relaunch,reconcile,proposal,import,plan"`
 	CredentialIDs      []string          `json:"credential_ids,omitempty" doc:"Met by a run that uses one of them."`
 	Labels             map[string]string `json:"labels,omitempty" doc:"The run has all of them. The value * stands for any value."`
 	HostsOver          *int              `json:"hosts_over,omitempty" minimum:"0" maximum:"1073741824" doc:"Met by a run that targets more hosts, or hosts that are not known before it."`

@@ -118,6 +118,12 @@ func bad() map[string]map[string]string {
 			item("tasks", task, `,"index":"1"`): "tasks[0].index",
 			item("tasks", task, `,"nope":1`):    "tasks[0].nope", `{"tasks":[],"b":1}`: "b",
 		},
+		"propose-apply": {
+			`{}`: "digest", `{"digest":"a","summary":"","findings":null}`: "findings",
+			`{"digest":"a","summary":"","findings":[{}]}`:                                         "findings[0].action",
+			`{"digest":"a","summary":"","findings":[{"resource":"r","action":"a","nope":1}]}`:     "findings[0].nope",
+			`{"digest":"a","summary":"","findings":[{"resource":"r","action":"a","diff":["a"]}]}`: "findings[0].diff",
+		},
 		"save-host-facts": {
 			`{}`: "facts", `{"facts":null}`: "facts", `{"facts":["a"]}`: "facts[0]", `{"facts":[{}]}`: "facts[0].facts",
 			item("facts", facts, `,"nope":1`):                     "facts[0].nope",
@@ -192,6 +198,7 @@ func TestGoodBodies(t *testing.T) {
 		Worker: execution.RelayPeer{Name: "a", Labels: map[string]string{"k": "v"}}, Queues: []string{"q"}, WaitSeconds: 30,
 		Heads: []string{"note\n"},
 	}
+	plan := runs.Plan{Summary: "1 to add", Digest: "d", Findings: []runs.PlanFinding{{Resource: "r", Action: "create"}}}
 	const work = "/relay/v1/work/" + heldWork
 	for path, c := range map[string]struct{ sent, want any }{
 		"/relay/v1/claim": {claim, claim},
@@ -205,6 +212,7 @@ func TestGoodBodies(t *testing.T) {
 		on("/host-summary"):   {execution.NewRelayHosts(hosts), hosts},
 		on("/task-summary"):   {execution.NewRelayTasks(tasks), tasks},
 		on("/host-facts"):     {execution.NewRelayFacts(facts), facts},
+		on("/propose-apply"):  {plan, plan},
 		"/relay/v1/heartbeat": {execution.RelayBeatOf{RunID: held}, "beat"},
 		work + "/heartbeat":   {execution.RelayWorkBeat{}, "work beat"},
 		work + "/result": {execution.RelayWorkResult{Content: "YQo=", Format: "ini"},

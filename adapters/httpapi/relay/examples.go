@@ -98,6 +98,12 @@ func exampleFacts() execution.RelayFactsList {
 	}}}
 }
 
+func examplePlan() runs.Plan {
+	return runs.Plan{Summary: "1 to add",
+		Digest:   "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03",
+		Findings: []runs.PlanFinding{{Resource: "terraform_data.web", Action: "create", Diff: "+ input = \"1.4.2\""}}}
+}
+
 func exampleInventory() execution.RelayInventory {
 	return execution.RelayInventory{Content: []byte("[web]\nweb1\n"), Format: "ini"}
 }

@@ -184,6 +184,10 @@ func (s *fakePlane) SaveFacts(ctx context.Context, h execution.Leaseholder, fact
 	return s.hear(ctx, &h, facts)
 }
 
+func (s *fakePlane) ProposeApply(ctx context.Context, h execution.Leaseholder, p runs.Plan) (string, error) {
+	return "run_apply", s.hear(ctx, &h, p)
+}
+
 func (s *fakePlane) Inventory(ctx context.Context, h execution.Leaseholder) (execution.RelayInventory, error) {
 	return execution.RelayInventory{Content: []byte("a\n"), Format: "ini",
 			Warnings: []runs.Warning{{Code: runs.WarnInventoryStale, Message: "unreachable"}}},

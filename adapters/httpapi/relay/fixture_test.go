@@ -88,7 +88,7 @@ func table() map[string]int {
 	return map[string]int{
 		"claim-run": 200, "renew-lease": 200, "fetch-run": 200, "fetch-inventory": 200, "fetch-project": 200,
 		"save-run": 204, "append-log": 200, "append-events": 200, "save-host-summary": 204, "save-task-summary": 204,
-		"save-host-facts": 204, "divide-run": 204,
+		"save-host-facts": 204, "divide-run": 204, "propose-apply": 200,
 		"renew-work": 200, "fetch-work-project": 200, "finish-work": 204,
 	}
 }

@@ -70,6 +70,12 @@ type FactsInput struct {
 	Body execution.RelayFactsList
 }
 
+// PlanInput carries a plan.
+type PlanInput struct {
+	Held
+	Body runs.Plan
+}
+
 func (h *handlers) reporting(r *httpapi.Router) {
 	declare(r, http.MethodPost, "/save", httpapi.Route{
 		ID: "save-run", Summary: "Save the state of a run", Request: exampleSave(), Status: http.StatusNoContent,
@@ -107,6 +113,15 @@ func (h *handlers) reporting(r *httpapi.Router) {
 		ID: "save-host-facts", Summary: "Save gathered facts", Request: exampleFacts(), Status: http.StatusNoContent,
 		Description: "Only of hosts that the run has reported results of. At most 5000.",
 	}, h.facts)
+	declare(r, http.MethodPost, "/propose-apply", httpapi.Route{
+		ID: "propose-apply", Summary: "Report the plan of a dry run", Request: examplePlan(),
+		MaxBody: 2 * execution.RelayBody, Example: execution.RelayPlanned{RunID: exampleID},
+		Description: "The plan makes a run that applies it, which is held and bound to the digest. run_id names it. A held " +
+			"run of the same settings with the same digest is that run; one with another digest is rejected. run_id is empty " +
+			"for a plan without findings, and if a policy denies the run. At most 5000 findings; each resource, action and " +
+			"summary has at most 1024 bytes, all texts together have 4 MiB. A repetition is not an error; another digest is " +
+			"409 (plan_conflict), and a run that is no dry run is 409 (run_not_dry_run).",
+	}, h.plan)
 }
 
 func (h *handlers) save(ctx context.Context, in *SaveInput) (*httpapi.NoOutput, error) {
@@ -150,6 +165,13 @@ func (h *handlers) tasks(ctx context.Context, in *TasksInput) (*httpapi.NoOutput
 func (h *handlers) facts(ctx context.Context, in *FactsInput) (*httpapi.NoOutput, error) {
 	return report(in.Held, func(l execution.Leaseholder) error {
 		return h.Journal.SaveFacts(ctx, l, in.Body.Gathered())
+	})
+}
+
+func (h *handlers) plan(ctx context.Context, in *PlanInput) (*httpapi.Output[execution.RelayPlanned], error) {
+	return held(in.Held, func(l execution.Leaseholder) (execution.RelayPlanned, error) {
+		id, err := h.Journal.ProposeApply(ctx, l, in.Body)
+		return execution.RelayPlanned{RunID: id}, err
 	})
 }
 

@@ -28,6 +28,7 @@ type Params struct {
 	Feed       runs.Feed
 	Tickets    runs.Tickets
 	Insight    runs.Insight `optional:"true"` // nil leaves its routes out
+	Plans      runs.Plans   `optional:"true"` // nil leaves its route out
 	// Templates finds the templates that a search names. If it is nil, a search takes ids alone.
 	Templates catalog.Templates `optional:"true"`
 	Trail     audit.Trail       // nil leaves audit_receipt out

@@ -27,6 +27,9 @@ func New(p Params) httpapi.Routes {
 		h.readRoutes(r)
 		h.following(r)
 		h.living(r)
+		if p.Plans != nil {
+			h.planning(r)
+		}
 		if p.Insight != nil {
 			h.explaining(r)
 		}

@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlruns.New(d).CountUpTo(totalCap)
 			fn(t, runstest.Stores{Unit: d, Runs: s, Objects: s, Queue: s, Logs: s, Events: s, Summaries: s, Facts: s,
-				Keys: s, Tickets: s, Purger: s, Slots: s, Waits: s, Facets: s,
+				Keys: s, Tickets: s, Purger: s, Slots: s, Waits: s, Facets: s, Plans: s,
 				Restrict: restrictor(d), Copy: copier(d), TotalCap: totalCap})
 		})
 	})

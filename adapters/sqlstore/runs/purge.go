@@ -82,7 +82,7 @@ func (s *Store) purge(ctx context.Context, q bun.IDB, part []*runs.Run) error {
 		return nil
 	}
 	err := remove("run_seq", seqs, "run_events", "run_logs", "run_hosts", "run_tasks", "run_labels", "run_documents",
-		"run_slots", "run_windows")
+		"run_slots", "run_windows", "run_plans")
 	if err == nil {
 		err = remove("run_id", ids, "idempotency_keys", "stream_tickets")
 	}

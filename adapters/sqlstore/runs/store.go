@@ -42,6 +42,7 @@ var (
 	_ runs.SlotStore    = (*Store)(nil)
 	_ runs.WaitStore    = (*Store)(nil)
 	_ runs.FactQueue    = (*Store)(nil)
+	_ runs.PlanStore    = (*Store)(nil)
 
 	_ estate.ChangeStore = (*Store)(nil)
 )

@@ -17,6 +17,7 @@ type Params struct {
 	fx.In
 
 	Runs        runs.Reader
+	Plans       runs.Plans `optional:"true"` // nil leaves plans out
 	Inventories catalog.Inventories
 	Projects    catalog.Projects
 	Self        identity.Self

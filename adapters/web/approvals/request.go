@@ -30,8 +30,9 @@ type request struct {
 	hosts    hostView
 	preview  *runs.Preview
 	changes  changeView
-	place    string // the name of the inventory
-	version  string // the digest of its content
+	plan     *shell.Plan // nil for a run that applies none
+	place    string      // the name of the inventory
+	version  string      // the digest of its content
 	project  string
 	approved *runs.Run // the last approved run of the same source
 	earlier  []*runs.Run
@@ -68,6 +69,11 @@ func (h *handlers) request(r *shell.Request, id string) (*request, error) {
 	v := &request{run: run, held: run.Status == runs.PendingApproval, preview: run.Preview}
 	if err := h.source(ctx, v); err != nil {
 		return nil, err
+	}
+	if run.Spec.PlanDigest != "" && h.Plans != nil {
+		if v.plan, err = shell.PlanOf(h.Plans.Plan(ctx, run.ID)); err != nil {
+			return nil, err //nolint:wrapcheck // a fault
+		}
 	}
 	h.material(ctx, v)
 	if a := run.Approvals; a != nil {

@@ -210,6 +210,9 @@ func asksText(r *runs.Run) string {
 	if proposed(r) {
 		return "asks to run what a language model proposed:"
 	}
+	if r.Spec.PlanDigest != "" {
+		return "asks to apply a plan with"
+	}
 	return "asks to run"
 }
 

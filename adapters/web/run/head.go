@@ -27,6 +27,7 @@ type head struct {
 	// Template and Inventory are names, empty if the viewer may not read the objects.
 	Template, Inventory string
 	Children            []*runs.Run
+	Plan                *shell.Plan // nil for a run without one
 	Groups              []runs.FailureGroup
 	// Later is set if Groups are to be read after the page is shown.
 	Later   bool
@@ -81,6 +82,11 @@ func (h *handlers) head(r *shell.Request, view string) (*head, error) {
 			if c.Status == runs.Failed || c.Status == runs.Interrupted {
 				out.Bad++
 			}
+		}
+	}
+	if h.Plans != nil && (run.Spec.PlanDigest != "" || run.Spec.DryRun && run.Spec.Tool != runs.Ansible) {
+		if out.Plan, err = shell.PlanOf(h.Plans.Plan(ctx, run.ID)); err != nil {
+			return nil, err //nolint:wrapcheck // a fault
 		}
 	}
 	h.names(ctx, out)

@@ -18,6 +18,7 @@ type Params struct {
 
 	Reader      runs.Reader
 	Insight     runs.Insight        `optional:"true"`
+	Plans       runs.Plans          `optional:"true"`
 	Templates   catalog.Templates   `optional:"true"`
 	Inventories catalog.Inventories `optional:"true"`
 	Trail       audit.Trail

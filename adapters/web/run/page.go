@@ -18,7 +18,7 @@ const logTail = 64 << 10
 // run shows a run: its matrix and its log, or one of the views that the server makes.
 func (h *handlers) run(r *shell.Request) (*shell.Page, error) {
 	view := r.URL.Query().Get("view")
-	if view != "table" && view != "timeline" && view != "inputs" {
+	if view != "table" && view != "timeline" && view != "inputs" && view != "plan" {
 		view = "matrix"
 	}
 	top, err := h.head(r, view)
@@ -39,6 +39,8 @@ func (h *handlers) view(r *shell.Request, top *head) (_ *shell.Page, err error) 
 		body, err = h.table(r, top)
 	case "timeline":
 		body, err = h.timeline(r, top)
+	case "plan":
+		body = proposed(top)
 	case "inputs":
 		body = inputsView(top)
 	default:

@@ -36,6 +36,14 @@ type reader struct {
 	log      string
 	compared *runs.Comparison
 	read     int
+	plan     *runs.StoredPlan
+}
+
+func (r *reader) Plan(context.Context, string) (*runs.StoredPlan, error) {
+	if r.plan == nil {
+		return nil, runs.PlanNotFound.New("no plan")
+	}
+	return r.plan, nil
 }
 
 func (r *reader) Get(_ context.Context, id string) (*runs.Run, error) {
@@ -116,7 +124,7 @@ func (trail) Size(context.Context) (int64, error) { return 48211, nil }
 func serve(t *testing.T, r *reader, x *insight) *httpapitest.Server {
 	t.Helper()
 	routes, err := web.New(web.Params{Runs: r, Info: system.Info{Version: "1"}, Clock: clock{},
-		Sections: []shell.Section{New(Params{Reader: r, Insight: x, Trail: trail{}})}})
+		Sections: []shell.Section{New(Params{Reader: r, Insight: x, Plans: r, Trail: trail{}})}})
 	if err != nil {
 		t.Fatal(err)
 	}

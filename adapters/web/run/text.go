@@ -27,10 +27,17 @@ const (
 	suspectText  = "A page from the server that is to be checked proves little. The same check on another machine:"
 )
 
+// The texts of the plan of a run.
+const (
+	planHead  = "What it would change"
+	planNone  = "This run has no plan."
+	planApply = "Open the run that applies it"
+)
+
 // views are the views of a run, in the order of their keys.
 func views() []view {
 	return []view{{"matrix", "Matrix"}, {"table", "Table"}, {"timeline", "Timeline"}, {"diff", "Diff"},
-		{"compare", "Compare"}, {"evidence", "Evidence"}, {"inputs", "Inputs"}}
+		{"compare", "Compare"}, {"evidence", "Evidence"}, {"inputs", "Inputs"}, {"plan", "Plan"}}
 }
 
 type view struct{ id, name string }
@@ -225,6 +232,8 @@ func sourceText(s runs.Source) string {
 		return "drift"
 	case runs.FromProposal:
 		return "a language model"
+	case runs.FromPlan:
+		return "a plan"
 	case runs.FromImport:
 		return "an import"
 	}

@@ -212,3 +212,27 @@ func TestCommandLine(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestPlanView shows the plan of a dry run of a script, and no such view of a run without one.
+func TestPlanView(t *testing.T) {
+	t.Parallel()
+	r, x := big(1, 1)
+	r.run.Spec = runs.Spec{Tool: "tofu", DryRun: true}
+	page := func(query string) string {
+		return serve(t, r, x).Call(http.MethodGet, "/ui/runs/run_1"+query, "viewer", "").Body
+	}
+	if strings.Contains(page(""), "?view=plan") || !strings.Contains(page("?view=plan"), planNone) {
+		t.Error("a run without a plan has the view")
+	}
+	r.plan = &runs.StoredPlan{RunID: "run_1", ApplyID: "run_2", Plan: runs.Plan{Summary: "1 to add", Digest: "sha256:1",
+		Findings: []runs.PlanFinding{{Resource: "web", Action: "create", Diff: "+ <b>1</b>"}}}}
+	if !strings.Contains(page(""), "?view=plan") {
+		t.Error("a run with a plan lacks the view")
+	}
+	shown := page("?view=plan")
+	for _, text := range []string{"1 to add", "sha256:1", "+ &lt;b&gt;1&lt;/b&gt;", "/ui/runs/run_2", planApply} {
+		if !strings.Contains(shown, text) {
+			t.Errorf("no %q", text)
+		}
+	}
+}

@@ -66,6 +66,8 @@ func shown(h *head, id string) bool {
 		return h.Grid() || h.Run.Kind == runs.Pipeline
 	case "timeline":
 		return h.Grid() || h.Run.Kind.Parent()
+	case "plan":
+		return h.Plan != nil
 	}
 	return true
 }

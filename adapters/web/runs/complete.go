@@ -92,7 +92,7 @@ func (h *handlers) valuesOf(ctx context.Context, key, prefix string) ([]string, 
 		return states(prefix), nil
 	case "source":
 		return starting(prefix, texts(runs.FromAPI, runs.FromTemplate, runs.FromSchedule, runs.FromTrigger, runs.FromRerun,
-			runs.FromRetry, runs.FromRelaunch, runs.FromReconcile, runs.FromProposal)), nil
+			runs.FromRetry, runs.FromRelaunch, runs.FromReconcile, runs.FromProposal, runs.FromPlan)), nil
 	case "tool":
 		return starting(prefix, h.Tools.Names()), nil
 	case "template":

@@ -80,6 +80,8 @@ func phrase(a audit.Action) string {
 		return "ran again"
 	case audit.RunReconcile:
 		return "asked to reconcile with"
+	case audit.RunPlan:
+		return "asked to apply a plan with"
 	case audit.RunHold:
 		return "held"
 	case audit.RunApprove:
@@ -134,6 +136,13 @@ func phrase(a audit.Action) string {
 		return "tried again"
 	case audit.ImportApply:
 		return "applied an import from"
+	}
+	return commonPhrase(a)
+}
+
+// commonPhrase is phrase for actions that several kinds of objects share, and for those of a language model.
+func commonPhrase(a audit.Action) string {
+	switch a {
 	case audit.AIExplain, audit.AIDraft, audit.AIAsk, audit.AIPropose:
 		return askedModel(a)
 	}

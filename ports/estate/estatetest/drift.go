@@ -41,6 +41,7 @@ func RunDrift(t *testing.T, each DriftEach) {
 	txtest.Run(t, []txtest.Group[*driftEnv]{
 		{Name: "findings", Cases: txtest.Cases[*driftEnv]{
 			"found, seen again and cleared": foundAndCleared,
+			"plans and what they apply":     plannedAndApplied,
 			"what cannot be told":           unconfirmed,
 			"tasks that are gone":           goneTasks,
 			"real runs":                     realRuns,

@@ -196,3 +196,24 @@ func patterns(t *testing.T, e *driftEnv) {
 		}
 	})
 }
+
+// plannedAndApplied finds, clears and repairs what plans have, which are about one host with one task.
+func plannedAndApplied(t *testing.T, e *driftEnv) {
+	tell := func(n int, real bool, findings ...string) []estate.Finding {
+		h := host("Web", states(known), findings...)
+		h.Whole = !real
+		c := report(n, real, []string{"plan"}, h)
+		c.Target = estate.PlannedTarget(&runs.Spec{TemplateID: "tpl_1"}, "digest", "Web")
+		return e.apply(t, c)
+	}
+	txtest.Same(t, "new ones", 2, len(tell(1, false, "plan a", "plan b")))
+	txtest.Same(t, "new ones", 1, len(tell(2, false, "plan a", "plan c")))
+	txtest.Same(t, "after a later plan", "Web a, Web c", e.shown(t))
+	tell(3, true)
+	txtest.Same(t, "after a run that applied it", "", e.shown(t))
+	txtest.Same(t, "new ones", 1, len(tell(4, false, "plan a")))
+	tell(5, false)
+	txtest.Same(t, "after a plan without findings", "", e.shown(t))
+	p := e.all(t)
+	txtest.Same(t, "the only host", true, p.Hosts == 1 && p.Coverage[0].Host == "Web")
+}

@@ -12,6 +12,8 @@ type Fixture struct {
 	Plane execution.ControlPlane
 	// Submit stores a pending run of the kind in the queue and returns its id.
 	Submit func(t *testing.T, kind runs.Kind, queue string) string
+	// SubmitDry stores a pending dry run in the queue and returns its id.
+	SubmitDry func(t *testing.T, queue string) string
 	// Run reads a run's record.
 	Run func(t *testing.T, id string) *runs.Run
 	// Log reads a run's stored output; a hole reads as nothing.
@@ -39,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"beats tell of cancel and loss", beats},
 		{"held lists what a worker holds", held},
 		{"a division ends the claim", divide},
+		{"a dry run has one plan", plans},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

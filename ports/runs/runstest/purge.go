@@ -43,6 +43,9 @@ func (e *env) lived(t *testing.T, edit ...func(*runs.Run)) *runs.Run {
 		if err := e.Summaries.SaveTasks(ctx, a.Run.ID, []runs.TaskSummary{{Task: "task"}}); err != nil {
 			return err
 		}
+		if err := e.Plans.PutPlan(ctx, planOf(a.Run.ID, "tgt_1", "")); err != nil {
+			return err
+		}
 		return e.Summaries.SaveHosts(ctx, a.Run.ID, []runs.HostSummary{{Host: "host", Worst: runs.HostOK}})
 	})
 	return e.finish(t, a, runs.Succeeded, a.Run.CreatedAt.Add(time.Second))

@@ -25,6 +25,7 @@ type Stores struct {
 	Slots     runs.SlotStore
 	Waits     runs.WaitStore
 	Facets    runs.FacetStore
+	Plans     runs.PlanStore
 	// Restrict changes who may read an object.
 	Restrict func(ctx context.Context, r Restriction) error
 	// Copy makes n more top-level runs like the given one, faster than one by one. It adds no words, labels and hosts
@@ -67,6 +68,7 @@ func Run(t *testing.T, each Each) {
 		{Name: "events", Cases: eventCases()},
 		{Name: "summaries", Cases: summaryCases()},
 		{Name: "keys", Cases: keyCases()},
+		{Name: "plans", Cases: planCases()},
 		{Name: "purge", Cases: purgeCases()},
 		{Name: "objects", Cases: objectCases()},
 		{Name: "scopes", Cases: scopeCases()},

@@ -30,6 +30,8 @@ type Consumer struct {
 	Summaries runs.SummaryStore
 	Store     estate.DriftStore
 	Ignores   estate.IgnoreStore
+	Plans     runs.PlanStore
+	Names     Names
 	Unit      tx.Unit
 	Publisher events.Publisher
 	Clock     clock.Clock
@@ -53,6 +55,11 @@ func (c *Consumer) reported(ctx context.Context, id string) error {
 		return nil // deleted since
 	case err != nil:
 		return err
+	case r.Spec.PlanDigest != "":
+		if r.Status == runs.Succeeded {
+			return c.applied(ctx, r)
+		}
+		return nil
 	case r.Spec.Tool != runs.Ansible || r.Kind.Parent():
 		return nil
 	case r.Spec.DryRun:

@@ -37,6 +37,7 @@ type fixture struct {
 	bound     []string
 	asked     runs.Reconciliation
 	of        string // the dry run
+	plans
 }
 
 func (w *fixture) ByID(_ context.Context, id string) (*runs.Run, error) {
@@ -114,6 +115,7 @@ func (r rulesOf) Active(context.Context, time.Time) ([]estate.Ignore, error) { r
 
 func newConsumer(w *fixture) *Consumer {
 	return &Consumer{Runs: w, Events: w, Summaries: w, Store: driftOf{w}, Ignores: rulesOf{w: w}, Unit: w, Publisher: w,
+		Plans: w,
 		Clock: w}
 }
 
@@ -276,7 +278,7 @@ func TestReconcile(t *testing.T) {
 	} {
 		w := &fixture{found: c.found, covered: c.covered,
 			runs: map[string]*runs.Run{"dry": playbook(runs.Succeeded, true), "ended": ended, "held": held}}
-		s := &Drift{Store: driftOf{w}, Runs: w, Reconciler: reconciler{w}, Licenses: licence{err: c.licence},
+		s := &Drift{Store: driftOf{w}, Runs: w, Plans: w, Reconciler: reconciler{w}, Licenses: licence{err: c.licence},
 			Guard: everybody{}, Clock: w}
 		made, err := s.Reconcile(t.Context(), "h", c.target)
 		if c.code == "" {
@@ -291,7 +293,7 @@ func TestReconcile(t *testing.T) {
 		}
 	}
 	w := &fixture{found: []estate.Finding{finding("a", "1", "dry", 1, "")}, runs: map[string]*runs.Run{}}
-	s := &Drift{Store: driftOf{w}, Runs: w, Clock: w}
+	s := &Drift{Store: driftOf{w}, Runs: w, Plans: w, Clock: w}
 	err := s.bind(t.Context(), estate.DriftQuery{Window: page.Window{}}, &runs.Run{}, []string{"a", "b"})
 	if !estate.NoDrift.Is(err) {
 		t.Errorf("findings that are gone: %v", err)

@@ -18,6 +18,7 @@ import (
 type Drift struct {
 	Store      estate.DriftStore
 	Runs       runs.Store
+	Plans      runs.PlanStore
 	Reconciler runs.Reconciler
 	Licenses   system.Licenses
 	Guard      access.Guard
@@ -59,14 +60,31 @@ func (s *Drift) Reconcile(ctx context.Context, host, target string) (*runs.Run, 
 	}
 	slices.Sort(list)
 	q := estate.DriftQuery{Host: host, Target: newest.Target.ID}
+	digest, err := s.planDigest(ctx, newest.RunID)
+	if err != nil {
+		return nil, err
+	}
 	made, err := s.Reconciler.Reconcile(ctx, newest.RunID, runs.Reconciliation{
-		Host: host, SourceID: q.Target, Findings: list,
+		Host: host, SourceID: q.Target, Findings: list, PlanDigest: digest,
 		Then: func(ctx context.Context, r *runs.Run) error { return s.bind(ctx, q, r, list) },
 	})
 	if runs.RunNotFound.Is(err) {
 		return nil, estate.NoDrift.New("the dry run %s that found the drift was deleted; make another one", newest.RunID)
 	}
 	return made, err
+}
+
+// planDigest returns the digest of the plan of a dry run, empty for none. It returns Reconciling if a run that applies
+// the plan has not ended.
+func (s *Drift) planDigest(ctx context.Context, dryRun string) (string, error) {
+	p, err := s.Plans.PlanOf(ctx, dryRun)
+	if err != nil {
+		return "", missing(err)
+	}
+	if p.ApplyID == "" {
+		return p.Digest, nil
+	}
+	return p.Digest, s.ended(ctx, p.ApplyID)
 }
 
 // findings returns what the caller may read of the drift of a host.

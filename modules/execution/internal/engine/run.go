@@ -92,7 +92,7 @@ func (e *Engine) prepare(j *job) (*work, error) {
 	w.dir = dir
 	w.spec = extension.ToolSpec{
 		Command: j.run.Spec.Command, DryRun: checked(&j.run.Spec), ExtraVars: vars,
-		Env: dir.Env(e.base, j.run, rundir.Secrets{}), Dir: dir.Work(),
+		Env: dir.Env(e.base, j.run, rundir.Secrets{}), Dir: dir.Work(), PlanDigest: j.run.Spec.PlanDigest,
 	}
 	if j.run.Spec.InventoryID == "" {
 		if err := w.bringHostKeys(catalog.InventoryText{}); err != nil {
@@ -243,6 +243,7 @@ func (w *work) perform() bool {
 	w.e.crash("after-exit")
 	end := w.ending(out, cause, limit)
 	end.StartedAt = started
+	w.propose(out.Plan, &end)
 	w.settle(end)
 	return true
 }

@@ -59,7 +59,11 @@ func (w *fixture) calls(seq int64) map[string]func(ctx context.Context, h execut
 		},
 		"facts":               facts("known"),
 		"facts of a stranger": facts("forged"),
-		"no facts":            func(ctx context.Context, h execution.Leaseholder) error { return r.SaveFacts(ctx, h, nil) },
+		"a plan": func(ctx context.Context, h execution.Leaseholder) error {
+			_, err := r.ProposeApply(ctx, h, runs.Plan{Digest: "d"})
+			return err
+		},
+		"no facts": func(ctx context.Context, h execution.Leaseholder) error { return r.SaveFacts(ctx, h, nil) },
 		"inventory": func(ctx context.Context, h execution.Leaseholder) error {
 			_, err := r.Inventory(ctx, h)
 			return err
@@ -171,7 +175,9 @@ func TestACapabilityIsForOneClaim(t *testing.T) {
 func TestTheBearerMayDoAllOfIt(t *testing.T) {
 	t.Parallel()
 	w := one(t)
-	g, h := w.begun(func(r *runs.Run) { r.Spec.InventoryID, r.Spec.ProjectID = "inv_1", "prj_1" })
+	g, h := w.begun(func(r *runs.Run) {
+		r.Spec.InventoryID, r.Spec.ProjectID, r.Spec.DryRun = "inv_1", "prj_1", true
+	})
 	w.must(w.relay.SaveHosts(t.Context(), h, []runs.HostSummary{{Host: "known", OK: 1, Worst: runs.HostOK}}))
 	calls := w.calls(g.Run.NextSeq)
 	last := []string{"facts of a stranger", "pending", "divided", "failed", "canceled"}

@@ -110,6 +110,10 @@ func (o *over) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFac
 	return o.relay.SaveFacts(ctx, o.bearer(l), facts)
 }
 
+func (o *over) ProposeApply(ctx context.Context, l runs.Lease, p runs.Plan) (string, error) {
+	return o.relay.ProposeApply(ctx, o.bearer(l), p)
+}
+
 // TestConformance runs the conformance suite of control planes on the relay.
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -119,6 +123,9 @@ func TestConformance(t *testing.T) {
 			Plane: &over{relay: w.relay, plane: w.plane, caps: map[runs.Lease]secret.Text{}},
 			Submit: func(_ *testing.T, kind runs.Kind, queue string) string {
 				return w.submit(func(r *runs.Run) { r.Kind, r.Spec.Queue = kind, queue })
+			},
+			SubmitDry: func(_ *testing.T, queue string) string {
+				return w.submit(func(r *runs.Run) { r.Spec.Queue, r.Spec.DryRun = queue, true })
 			},
 			Run: func(_ *testing.T, id string) *runs.Run { return w.run(id) },
 			Log: func(t *testing.T, id string) []byte { return w.output(id) },

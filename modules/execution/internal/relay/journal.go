@@ -96,6 +96,27 @@ func (r *Relay) SaveTasks(ctx context.Context, h execution.Leaseholder, tasks []
 	return r.Plane.SaveTasks(ctx, l, tasks)
 }
 
+// ProposeApply masks the texts of a plan, whose bounds are those of every plan.
+func (r *Relay) ProposeApply(ctx context.Context, h execution.Leaseholder, p runs.Plan) (string, error) {
+	l, err := r.lease(ctx, h)
+	if err != nil {
+		return "", err
+	}
+	if err := p.Check(); err != nil {
+		return "", err
+	}
+	m, err := r.Masks.Of(ctx, l)
+	if err != nil {
+		return "", err
+	}
+	p.Summary = m.String(p.Summary)
+	for i := range p.Findings {
+		f := &p.Findings[i]
+		f.Resource, f.Action, f.Diff = m.String(f.Resource), m.String(f.Action), m.String(f.Diff)
+	}
+	return r.Plane.ProposeApply(ctx, l, p)
+}
+
 // Facts are stored only for hosts with a result in the run: a worker reports nothing about other hosts.
 func (r *Relay) SaveFacts(ctx context.Context, h execution.Leaseholder, facts []runs.HostFacts) error {
 	l, err := r.lease(ctx, h)

@@ -101,7 +101,9 @@ func TestReportsAreMasked(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {
 		ctx := t.Context()
-		g, h := w.begun(keyed, func(r *runs.Run) { r.Vars = runs.Vars{"db_password": json.RawMessage(`"an0ther-canary"`)} })
+		g, h := w.begun(keyed, func(r *runs.Run) {
+			r.Vars, r.Spec.DryRun = runs.Vars{"db_password": json.RawMessage(`"an0ther-canary"`)}, true
+		})
 		const vars = "an0ther-canary"
 		doc := json.RawMessage(fmt.Sprintf(`{"a":%q,%q:[1,"x%s"]}`, canary, canary, vars))
 		w.report(h, 0, vars+"\n")
@@ -114,13 +116,18 @@ func TestReportsAreMasked(t *testing.T) {
 		w.must(w.relay.SaveHosts(ctx, h, []runs.HostSummary{{Host: canary, OK: 1, Worst: runs.HostOK}}))
 		w.must(w.relay.SaveTasks(ctx, h, []runs.TaskSummary{{Task: canary, TaskID: canary, Play: canary}}))
 		w.must(w.relay.SaveFacts(ctx, h, []runs.HostFacts{{Host: canary, GatheredAt: now(), Facts: doc}}))
+		_, err = w.relay.ProposeApply(ctx, h, runs.Plan{Summary: canary, Digest: "d", Findings: []runs.PlanFinding{
+			{Resource: canary, Action: vars, Diff: "+ " + canary}}})
+		w.must(err)
 		w.must(w.relay.Save(ctx, h, execution.RelaySave{
 			Status: runs.Failed, Error: "it says " + canary, Outputs: runs.Vars{"a": doc, canary: doc},
 			Warnings: []runs.Warning{{Code: "a", Message: vars + canary}}, LogBytes: int64(len(vars) + 1),
 		}))
 		reported, err := json.Marshal(w.events(h.RunID))
 		w.must(err)
-		texts := []string{string(reported), string(w.output(h.RunID))} // both are stored compressed
+		proposed, err := json.Marshal(w.plane.proposed)
+		w.must(err)
+		texts := []string{string(reported), string(proposed), string(w.output(h.RunID))} // both are stored compressed
 		for _, table := range []string{"runs", "run_hosts", "run_tasks", "run_facts", "relay_claims", "relay_secrets"} {
 			texts = append(texts, w.cells(table)...)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/execution/executiontest"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -19,13 +20,17 @@ type plane struct {
 
 	mu     sync.Mutex
 	splits map[string][]string
-	before func(op string) error // asked before each call
+	plans  map[string]*executiontest.Planned
+	// proposed are the plans as they arrived.
+	proposed []runs.Plan
+	before   func(op string) error // asked before each call
 }
 
 var _ execution.ControlPlane = (*plane)(nil)
 
 func newPlane(d *db.DB) *plane {
-	return &plane{d: d, store: sqlruns.New(d), splits: map[string][]string{}}
+	return &plane{d: d, store: sqlruns.New(d), splits: map[string][]string{},
+		plans: map[string]*executiontest.Planned{}}
 }
 
 func (p *plane) hook(fn func(op string) error) {
@@ -170,4 +175,22 @@ func (p *plane) SaveTasks(ctx context.Context, l runs.Lease, tasks []runs.TaskSu
 
 func (p *plane) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFacts) error {
 	return p.under(ctx, "facts", l, func(ctx context.Context) error { return p.store.SaveFacts(ctx, l.RunID, facts) })
+}
+
+func (p *plane) ProposeApply(ctx context.Context, l runs.Lease, plan runs.Plan) (id string, err error) {
+	err = p.under(ctx, "plan", l, func(ctx context.Context) error {
+		r, err := p.store.ByID(ctx, l.RunID)
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.plans[l.RunID] == nil {
+			p.plans[l.RunID] = &executiontest.Planned{}
+		}
+		id, err = p.plans[l.RunID].Propose(l.RunID, r.Spec.DryRun, &plan)
+		p.proposed = append(p.proposed, plan)
+		return err
+	})
+	return id, err
 }

@@ -38,7 +38,7 @@ var (
 // sources are those that a request can have.
 func sources() []runs.Source {
 	return []runs.Source{runs.FromAPI, runs.FromTemplate, runs.FromSchedule, runs.FromTrigger, runs.FromRerun,
-		runs.FromRetry, runs.FromRelaunch, runs.FromReconcile, runs.FromProposal, runs.FromImport}
+		runs.FromRetry, runs.FromRelaunch, runs.FromReconcile, runs.FromProposal, runs.FromImport, runs.FromPlan}
 }
 
 // Policy returns a policy with its defaults. An Invalid fault names the first field that is wrong. Whether what the

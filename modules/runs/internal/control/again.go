@@ -106,7 +106,9 @@ func (c *Controller) Reconcile(ctx context.Context, id string, o runs.Reconcilia
 	}
 	q := c.copy(r, runs.Origin{Source: runs.FromReconcile, SourceID: o.SourceID, RerunOf: id})
 	q.Spec.DryRun, q.Spec.RequireApproval = false, true
-	q.Spec.Shards, q.Spec.LimitHosts = 0, []string{o.Host}
+	if q.Spec.PlanDigest = o.PlanDigest; o.PlanDigest == "" {
+		q.Spec.Shards, q.Spec.LimitHosts = 0, []string{o.Host}
+	}
 	q.Repairs, q.Then = o.Findings, o.Then
 	made, _, err := c.submitter.Take(ctx, q)
 	return made, err

@@ -80,6 +80,16 @@ func InputsDigest(r *runs.Run) (string, error) {
 	return sum(doc)
 }
 
+// PlanTarget returns the digest of what a plan of a run is about: the settings that choose what the tool works on.
+func PlanTarget(r *runs.Run) (string, error) {
+	s := &r.Spec
+	return InputsDigest(&runs.Run{Vars: r.Vars, Hidden: r.Hidden, Spec: runs.Spec{
+		Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory,
+		ProjectID: s.ProjectID, TemplateID: s.TemplateID, Controls: runs.Controls{Limit: s.Limit},
+		InventoryQuery: s.InventoryQuery, LimitHosts: s.LimitHosts, Env: s.Env,
+	}})
+}
+
 // inputs returns the inputs of a redacted run as the members of its record.
 func inputs(r *runs.Run) (map[string]any, error) {
 	doc := map[string]any{}

@@ -29,6 +29,8 @@ func action(s runs.Source) audit.Action {
 		return audit.RunRerun
 	case runs.FromReconcile:
 		return audit.RunReconcile
+	case runs.FromPlan:
+		return audit.RunPlan
 	default:
 		return audit.RunSubmit
 	}
@@ -46,7 +48,7 @@ func detail(r *runs.Run) (map[string]any, error) {
 	for k, v := range map[string]string{
 		"tool": s.Tool, "source": string(r.Origin.Source), "source_id": r.Origin.SourceID, "retry_of": r.Origin.RetryOf,
 		"rerun_of": r.Origin.RerunOf, "project_id": s.ProjectID, "template_id": s.TemplateID, "commit": r.Commit,
-		"isolation_profile": s.IsolationProfile,
+		"isolation_profile": s.IsolationProfile, "plan_digest": s.PlanDigest,
 	} {
 		if v != "" {
 			d[k] = v

@@ -42,6 +42,7 @@ type Submitter struct {
 	hosts       hostquery.Hosts
 	served      *executors.Queues
 	queue       runs.Queue
+	plans       runs.PlanStore
 }
 
 var (
@@ -68,6 +69,12 @@ func (s *Submitter) WithHosts(q estate.HostQueries) *Submitter {
 // WithQueue sets what moves runs between queues.
 func (s *Submitter) WithQueue(q runs.Queue) *Submitter {
 	s.queue = q
+	return s
+}
+
+// WithPlans sets what stores plans, for runs that repeat one which applies a plan.
+func (s *Submitter) WithPlans(p runs.PlanStore) *Submitter {
+	s.plans = p
 	return s
 }
 
@@ -120,6 +127,12 @@ func (s *Submitter) complete(ctx context.Context, q *Request, choose hostquery.C
 func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error) {
 	if err := s.complete(ctx, &q, s.hosts.Choose); err != nil {
 		return nil, false, err
+	}
+	switch {
+	case q.Of == nil || q.DryRun:
+		q.PlanDigest = ""
+	case q.PlanDigest != "":
+		q.RequireApproval = true
 	}
 	if q.Of != nil {
 		var err error
@@ -231,7 +244,10 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, q Request) (*runs.Ru
 		if err := s.note(ctx, r, asked); err != nil {
 			return err
 		}
-		if err := s.enter(ctx, r, sealed); err != nil || q.Then == nil {
+		if err := s.enter(ctx, r, sealed); err != nil {
+			return err
+		}
+		if err := s.keepPlan(ctx, r, q.Of); err != nil || q.Then == nil {
 			return err
 		}
 		return q.Then(ctx, r)

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
-	"github.com/writ-automation/writ/ports/actor"
-	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -48,20 +46,8 @@ func (h *Held) Pass(ctx context.Context) (int, error) {
 }
 
 func (h *Held) expire(ctx context.Context, id string) error {
-	by := actor.Actor{Type: actor.System, Name: "approval-ttl"}
-	ctx = actor.With(ctx, by)
 	reason := fmt.Sprintf("nobody approved the run within %s", h.ttl)
 	return h.machine.Do(ctx, func(ctx context.Context) error {
-		r, err := h.machine.Store.Lock(ctx, id)
-		if err != nil || r.Status != runs.PendingApproval {
-			return err
-		}
-		if err := h.machine.Note(ctx, audit.RunReject, r, map[string]any{"status": string(r.Status)}, reason); err != nil {
-			return err
-		}
-		now := h.machine.Now()
-		_, err = h.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: runs.Rejected, At: now,
-			Decision: &runs.Decision{By: by, At: now, Verdict: runs.RejectedByRule, Reason: reason}})
-		return err
+		return h.machine.RejectHeld(ctx, id, "approval-ttl", reason)
 	})
 }

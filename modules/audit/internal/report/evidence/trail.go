@@ -55,7 +55,7 @@ func (d *Document) add(line *audit.Line) {
 	}
 	own := line.Object.Kind == "run" && line.Object.ID == d.Run.ID
 	switch line.Action {
-	case audit.RunSubmit, audit.RunRetry, audit.RunRelaunch, audit.RunRerun, audit.RunReconcile:
+	case audit.RunSubmit, audit.RunRetry, audit.RunRelaunch, audit.RunRerun, audit.RunReconcile, audit.RunPlan:
 		if own || d.InputsDigest == "" {
 			d.submitted(line)
 		}

@@ -101,7 +101,7 @@ func (b *ledger) altered(s *audit.Stored) {
 // asks reports whether an action requests a run.
 func asks(a audit.Action) bool {
 	return slices.Contains([]audit.Action{audit.RunSubmit, audit.RunRetry, audit.RunRelaunch, audit.RunRerun,
-		audit.RunReconcile}, a)
+		audit.RunReconcile, audit.RunPlan}, a)
 }
 
 // put adds a row, or returns nil without room: the end of the period is cut, so that another register can continue
