@@ -58,6 +58,7 @@ func (f *bodyFlags) register(w environment, c *cobra.Command, members []apidoc.M
 	}
 	c.Flags().StringArrayVar(&f.sets, "set", nil, usage)
 	_ = c.Flags().SetAnnotation("set", withoutFlag, rest)
+	c.Long += memberHelp(f.members, rest)
 	c.Flags().StringVar(&f.file, "file", "", "YAML or JSON `file` of the members, - for standard input")
 }
 
@@ -125,7 +126,8 @@ func inSeconds(m apidoc.Member) bool {
 // usageOf describes a flag by the member's description and choices.
 func usageOf(m apidoc.Member) string {
 	text := strings.ReplaceAll(strings.TrimSuffix(m.Description, "."), "`", "'")
-	if first, size := utf8.DecodeRuneInString(text); size < len(text) && unicode.IsLower(rune(text[size])) {
+	if first, size := utf8.DecodeRuneInString(text); size < len(text) &&
+		(text[size] == ' ' || unicode.IsLower(rune(text[size]))) {
 		text = string(unicode.ToLower(first)) + text[size:]
 	}
 	if n, ok := refersTo(m.Name); ok {

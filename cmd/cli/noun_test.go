@@ -334,6 +334,30 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// TestHelpOfMembers: the help tells what is inside of members without a flag, and an example has what a server needs.
+func TestHelpOfMembers(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string][]string{
+		"template create": {
+			"Members of each item of survey, as in --set survey.0.var=TEXT or --file:",
+			"\n  min_length  integer; in characters, of a text\n", "text, multiline, int, choice, bool",
+			"as of the whole: tool, playbook",
+		},
+		"template edit":     {"Members of each item of steps"},
+		"credential create": {"  writ credential create web --kind ssh_key\n"},
+		"run receipt":       {"  writ run receipt latest\n", `"latest" for the newest run`},
+		"run explain":       {"  writ run explain latest\n"},
+		"audit verify":      {"writ audit verify latest"},
+	} {
+		code, out, errs := nounCall(t, "")(append(strings.Fields(command), "--help")...)
+		for _, text := range want {
+			if code != exitDone || !strings.Contains(out, text) {
+				t.Errorf("%s: %d, no %q in %s%s", command, code, text, out, errs)
+			}
+		}
+	}
+}
+
 // TestManPages: the page of a command has its flags, and no text of it is a request of the formatter.
 func TestManPages(t *testing.T) {
 	t.Parallel()
