@@ -157,7 +157,9 @@ func TestAuditVerifyOfARun(t *testing.T) {
 			t.Errorf("%s: exit %d, %s%s", run, code, out, errs)
 		}
 	}
-	for _, a := range [][]string{{"verify", "run_01m7yhrqq9d6r0e7tgwpwzadbd"}, {"verify", "run_1"}, {"receipt", "latest"}} {
+	for _, a := range [][]string{
+		{"verify", "run_01m7yhrqq9d6r0e7tgwpwzadbd"}, {"verify", "run_1"}, {"receipt", "latest"},
+	} {
 		if code, out, errs := call(t, f, append([]string{"audit"}, a...)...); code != exitUsage || out != "" {
 			t.Errorf("%q: exit %d, %s%s", a, code, out, errs)
 		}

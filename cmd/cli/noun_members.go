@@ -5,8 +5,58 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/writ-automation/writ/cmd/cli/internal/apidoc"
+	"github.com/writ-automation/writ/ports/secrets"
 )
+
+// moreHelp is the annotation of a command with what its help says below the flags.
+const moreHelp = "more"
+
+// helpMore adds text below the flags in the help of a command.
+func helpMore(c *cobra.Command, text string) {
+	if text == "" {
+		return
+	}
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+		c.SetHelpFunc(func(c *cobra.Command, a []string) {
+			c.Parent().HelpFunc()(c, a)
+			_, _ = fmt.Fprint(c.OutOrStdout(), c.Annotations[moreHelp])
+		})
+	}
+	c.Annotations[moreHelp] += text
+}
+
+// kindHelp lists the members of the kinds of credentials.
+func kindHelp() string {
+	var b strings.Builder
+	b.WriteString("\nMembers of --secret and --setting by kind; those with * are needed:\n")
+	for _, k := range secrets.Kinds() {
+		var hidden, shown []string
+		for _, m := range k.Members() {
+			name := m.Name
+			if m.Required {
+				name += "*"
+			}
+			if m.Type == secrets.Object && k == secrets.Env {
+				name = m.Name + ".NAME*"
+			}
+			if m.Secret {
+				hidden = append(hidden, name)
+			} else {
+				shown = append(shown, name)
+			}
+		}
+		line := fmt.Sprintf("  %-15s  --secret %s", k, strings.Join(hidden, ", "))
+		if len(shown) > 0 {
+			line += "; --setting " + strings.Join(shown, ", ")
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
 
 // memberHelp describes what is inside of the members that have no flag, for the help of a command.
 func memberHelp(all []apidoc.Member, without []string) string {

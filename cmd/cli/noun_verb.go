@@ -15,6 +15,7 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/apidoc"
 	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // command makes the command of an operation.
@@ -144,6 +145,9 @@ func (n *noun) required(o operation) (line string) {
 			line += " --set '" + m.Name + ":=JSON'"
 		} else {
 			line += " --" + flagOf(m) + " " + value
+		}
+		if secret := secrets.Kind(value).Members(); m.Name == "kind" && len(secret) > 0 {
+			line += " --secret " + secret[0].Name + "=@FILE"
 		}
 	}
 	return line

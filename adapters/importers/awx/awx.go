@@ -159,7 +159,7 @@ func fromYAML(body []byte) ([]byte, error) {
 }
 
 // encode writes a value as JSON, and what is so many levels inside of it on its own: the library would hold the whole
-// text several times.
+// text several times. What is written is removed from the lists of the value.
 func encode(b *bytes.Buffer, v any, levels int) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
@@ -186,6 +186,7 @@ func encode(b *bytes.Buffer, v any, levels int) error {
 			if err := encode(b, item, levels-1); err != nil {
 				return err
 			}
+			list[i] = nil
 		}
 		if len(list) > 0 {
 			return b.WriteByte(']')

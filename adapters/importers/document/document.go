@@ -69,9 +69,11 @@ func quick(body []byte, into any) bool {
 			return true
 		}
 	case *map[string]json.RawMessage:
-		if *into == nil && json.Valid(body) {
-			*into = Object(body)
-			return *into != nil
+		if len(*into) == 0 && json.Valid(body) {
+			if m := Object(body); m != nil {
+				*into = m
+				return true
+			}
 		}
 	}
 	return false

@@ -82,8 +82,8 @@ func templateOf(r object.Record, m Members) (catalog.Template, error) {
 	return t, nil
 }
 
-// takeCommand removes the command of a template or a step and returns it. Most of an export are commands, and JSON would
-// read and write all of their characters.
+// takeCommand removes the command of a template or a step and returns it. Most of an export are commands, and JSON
+// would read and write all of their characters.
 func takeCommand(m map[string]any) string {
 	command, ok := m["command"].(string)
 	if ok {
