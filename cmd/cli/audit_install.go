@@ -98,7 +98,12 @@ func receiptCommand(w environment) *cobra.Command {
 	var from, out string
 	c := &cobra.Command{
 		Use: "receipt RUN", Short: "Write the signed receipt of a run", Args: args(cobra.ExactArgs(1)),
+		Long: "Writes the signed receipt of a run, by its id in the database. 'writ run receipt' asks a server, and takes\n" +
+			"latest as well.",
 		RunE: func(c *cobra.Command, a []string) error {
+			if a[0] == latestRun {
+				return usagef("the database knows runs by their ids; 'writ run receipt %s' asks the server", latestRun)
+			}
 			if from != "" {
 				n, err := strconv.ParseInt(from, 10, 64)
 				if err != nil || n < 0 {

@@ -141,3 +141,27 @@ func TestAuditVerifyPrintsNothingHostile(t *testing.T) {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
 }
+
+// TestAuditVerifyOfARun: a run in place of a file stands for its receipt, unless a file has that name.
+func TestAuditVerifyOfARun(t *testing.T) {
+	t.Parallel()
+	receipt, err := os.ReadFile(filepath.Join(vectors, "..", "receipts", "good", "contiguous.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "run_01m7yhrqq9d6r0e7tgwpwzadbc"
+	f := newFakeServer(t, obj{"id": id}).with(obj{"/v1/runs/" + id + "/receipt": json.RawMessage(receipt)})
+	for _, run := range []string{"latest", id} {
+		code, out, errs := call(t, f, "audit", "verify", run, "--key", vectorKey)
+		if code != exitDone || !strings.Contains(out, "Verified: ") {
+			t.Errorf("%s: exit %d, %s%s", run, code, out, errs)
+		}
+	}
+	for _, a := range [][]string{
+		{"verify", "run_01m7yhrqq9d6r0e7tgwpwzadbd"}, {"verify", "run_1"}, {"receipt", "latest"},
+	} {
+		if code, out, errs := call(t, f, append([]string{"audit"}, a...)...); code != exitUsage || out != "" {
+			t.Errorf("%q: exit %d, %s%s", a, code, out, errs)
+		}
+	}
+}

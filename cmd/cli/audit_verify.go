@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/proof"
 )
 
@@ -24,6 +26,7 @@ const maxSealFile = 1 << 20
 
 type verifyFlags struct {
 	install
+	conn                   connection
 	keys, witnesses        []string
 	from, seal, pin, roots string
 }
@@ -31,16 +34,19 @@ type verifyFlags struct {
 func verifyCommand(w environment) *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
-		Use: "verify [FILE]", Short: "Verify a bundle, a receipt, evidence, or the chain of a database",
-		Args: args(cobra.MaximumNArgs(1)),
+		Use: "verify [FILE|RUN]", Short: "Verify a bundle, a receipt, evidence, or the chain of a database",
+		Args:    args(cobra.MaximumNArgs(1)),
+		Example: "  writ audit verify bundle.json --seal seal.json\n  writ audit verify latest --pin known",
 		Long: "Verifies a bundle of the audit chain, the receipt of a run, or evidence with receipts in it (of a run, or\n" +
 			"the report of a change, as JSON or HTML), without network and database; - is standard input. The lines\n" +
-			"\"not checked\" say what a file cannot prove, and what of a document no receipt covers. Without a\n" +
-			"file it verifies the chain of the database and its anchors. Each of --key, --seal and --pin must agree. Exit " +
-			"codes: 0 verified with a\n" +
-			"trusted key, 1 not verified, 2 usage error or unreadable input or output, 3 intact, but without a trusted key.",
+			"\"not checked\" say what a file cannot prove, and what of a document no receipt covers. A run in place of\n" +
+			"a file, by its id or as latest, stands for its receipt, which the server is asked for. Without a file it\n" +
+			"verifies the chain of the database and its anchors. Each of --key, --seal and --pin must agree.\n\n" +
+			"Exit codes: 0 verified with a trusted key, 1 not verified, 2 usage error or unreadable input or output,\n" +
+			"3 intact, but without a trusted key.",
 	}
 	f.register(c)
+	f.conn.register(c)
 	c.Flags().StringArrayVar(&f.keys, "key", nil,
 		"verifier `VKEY` that must have signed, as seal.json names it; may be repeated")
 	c.Flags().StringVar(&f.seal, "seal", "", "seal.json as a `file`: its keys must have signed")
@@ -119,7 +125,7 @@ func (f *verifyFlags) verifyFile(ctx context.Context, out printer, name string) 
 	if err != nil {
 		return err
 	}
-	in, done, err := open(w, name)
+	in, done, err := f.open(ctx, w, name)
 	if err != nil {
 		return usagef("%s", oneLine(err.Error(), maxDetail))
 	}
@@ -199,13 +205,26 @@ func (f *verifyFlags) verifyChain(ctx context.Context, out printer) error {
 	return f.end(w, v.Verdict, pinErr, len(f.keys) > 0 || f.seal != "" || f.pin != "")
 }
 
-func open(w environment, name string) (in io.Reader, done func(), err error) {
+// open opens a file, or the receipt of a run that has the name of no file.
+func (f *verifyFlags) open(ctx context.Context, w environment, name string) (in io.Reader, done func(), err error) {
 	if name == "-" {
 		return w.in, func() {}, nil
 	}
 	file, err := os.Open(name) //nolint:gosec // the caller names the path
+	if err == nil {
+		return file, func() { _ = file.Close() }, nil
+	}
+	if !errors.Is(err, os.ErrNotExist) || name != latestRun && !ids.Valid(ids.Run, name) {
+		return nil, nil, err
+	}
+	c, err := f.conn.client(ctx, w)
 	if err != nil {
 		return nil, nil, err
 	}
-	return file, func() { _ = file.Close() }, nil
+	run, err := c.runID(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	receipt, err := c.fetch(ctx, runPath(run, "/receipt"), nil)
+	return bytes.NewReader(receipt), func() {}, err
 }

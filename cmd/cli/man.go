@@ -70,6 +70,9 @@ func manPage(c *cobra.Command) string {
 			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(flagLine(f)), roff(flagUsage(f)))
 		}
 	})
+	if more := c.Annotations[moreHelp]; more != "" {
+		fmt.Fprintf(&b, ".SH MEMBERS\n.nf\n%s\n.fi\n", roff(strings.Trim(more, "\n")))
+	}
 	if c.Example != "" {
 		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(c.Example))
 	}

@@ -58,6 +58,10 @@ func (f *bodyFlags) register(w environment, c *cobra.Command, members []apidoc.M
 	}
 	c.Flags().StringArrayVar(&f.sets, "set", nil, usage)
 	_ = c.Flags().SetAnnotation("set", withoutFlag, rest)
+	helpMore(c, memberHelp(f.members, rest))
+	if hasMember(f.members, "kind") && hasMember(f.members, "secret") {
+		helpMore(c, kindHelp())
+	}
 	c.Flags().StringVar(&f.file, "file", "", "YAML or JSON `file` of the members, - for standard input")
 }
 
@@ -125,7 +129,8 @@ func inSeconds(m apidoc.Member) bool {
 // usageOf describes a flag by the member's description and choices.
 func usageOf(m apidoc.Member) string {
 	text := strings.ReplaceAll(strings.TrimSuffix(m.Description, "."), "`", "'")
-	if first, size := utf8.DecodeRuneInString(text); size < len(text) && unicode.IsLower(rune(text[size])) {
+	if first, size := utf8.DecodeRuneInString(text); size < len(text) &&
+		(text[size] == ' ' || unicode.IsLower(rune(text[size]))) {
 		text = string(unicode.ToLower(first)) + text[size:]
 	}
 	if n, ok := refersTo(m.Name); ok {
@@ -281,7 +286,7 @@ func (f *bodyFlags) fill(w environment, fs *pflag.FlagSet, body map[string]any) 
 			return err
 		}
 		if body, err = setPath(body, path, v); err != nil {
-			return err
+			return usagef("--set %w", err)
 		}
 	}
 	return nil
@@ -313,11 +318,12 @@ func (f *bodyFlags) parse(name string, raw []byte) (map[string]any, error) {
 	return body, nil
 }
 
-// setPath sets a member inside of a body; a number is the place in a list, of which the next one adds.
+// setPath sets a member inside of a body; a number is the place in a list, of which the next one adds, and 0 begins a
+// list.
 func setPath(body map[string]any, path string, v any) (map[string]any, error) {
 	set, err := setIn(body, strings.Split(path, "."), v)
 	if err != nil {
-		return nil, usagef("--set %s: %w", path, err)
+		return nil, usagef("%s: %w", path, err)
 	}
 	return set.(map[string]any), nil //nolint:forcetypeassert // an object stays one
 }
@@ -326,7 +332,8 @@ func setIn(in any, path []string, v any) (any, error) {
 	if len(path) == 0 {
 		return v, nil
 	}
-	if list, isList := in.([]any); isList {
+	list, isList := in.([]any)
+	if isList || in == nil && path[0] == "0" {
 		at, err := strconv.Atoi(path[0])
 		if err != nil || at < 0 || at > len(list) {
 			return nil, fmt.Errorf("expected a number up to %d in place of %q", len(list), path[0])

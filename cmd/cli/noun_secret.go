@@ -30,7 +30,9 @@ func secretPairs(w environment, flag string, list []string) (map[string]any, err
 		if err != nil {
 			return nil, err
 		}
-		out[k] = text
+		if out, err = setPath(out, k, text); err != nil { // such as vars.NAME of the kind env
+			return nil, usagef("--%s %w", flag, err)
+		}
 	}
 	return out, nil
 }

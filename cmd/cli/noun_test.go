@@ -103,6 +103,8 @@ func TestSetPath(t *testing.T) {
 	for _, c := range []struct{ item, want string }{
 		{"name=x", `{"list":[{"a":"1"}],"name":"x"}`}, {"a.b.c:=7", `{"a":{"b":{"c":7}},"list":[{"a":"1"}]}`},
 		{"list.0.a=2", `{"list":[{"a":"2"}]}`}, {"list.1.a:=true", `{"list":[{"a":"1"},{"a":true}]}`},
+		{"new.0.a=1", `{"list":[{"a":"1"}],"new":[{"a":"1"}]}`}, {"new.0=x", `{"list":[{"a":"1"}],"new":["x"]}`},
+		{"new.1=x", `{"list":[{"a":"1"}],"new":{"1":"x"}}`},
 		{"list:=[]", `{"list":[]}`}, {"n:=12345678901234567890", `{"list":[{"a":"1"}],"n":12345678901234567890}`},
 		{"list.2=x", ""}, {"list.x=x", ""}, {"list.0.a.b=x", ""}, {"=x", ""}, {"x", ""}, {"x:=nope", ""},
 		{"x:=1 2", ""}, {".a=1", ""},
@@ -130,8 +132,9 @@ func TestSecretsComeFromFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := environment{in: strings.NewReader("two\nlines\n"), err: io.Discard}
-	got, err := secretPairs(w, "secret", []string{"a=@" + file, "b=-"})
-	if diff := cmp.Diff(map[string]any{"a": "from a file", "b": "two\nlines\n"}, got); err != nil || diff != "" {
+	got, err := secretPairs(w, "secret", []string{"a=@" + file, "b=-", "vars.C=@" + file, "vars.D=@" + file})
+	if diff := cmp.Diff(map[string]any{"a": "from a file", "b": "two\nlines\n",
+		"vars": map[string]any{"C": "from a file", "D": "from a file"}}, got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
 	for _, item := range []string{"a=hunter2", "a=", "a=@", "=@x", "", "a", "a=@" + file + "x"} {
@@ -330,6 +333,31 @@ func TestCompletion(t *testing.T) {
 		code, out, errs := nounCall(t, c.url)(append([]string{cobra.ShellCompRequestCmd}, c.args...)...)
 		if code != exitDone || out != c.want || strings.Contains(errs, "writ:") {
 			t.Errorf("%q: %d %q %q", c.args, code, out, errs)
+		}
+	}
+}
+
+// TestHelpOfMembers: the help tells what is inside of members without a flag, and an example has what a server needs.
+func TestHelpOfMembers(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string][]string{
+		"template create": {
+			"Members of each item of survey, as in --set survey.0.var=TEXT or --file:",
+			"\n  min_length  integer; in characters, of a text\n", "text, multiline, int, choice, bool",
+			"as of the whole: tool, playbook",
+		},
+		"template edit": {"Members of each item of steps"},
+		"credential create": {"  writ credential create web --kind ssh_key --secret private_key=@FILE\n",
+			"--secret vars.NAME*\n", "  ssh_key          --secret private_key*, passphrase; --setting username\n"},
+		"run receipt":  {"  writ run receipt latest\n", `"latest" for the newest run`},
+		"run explain":  {"  writ run explain latest\n"},
+		"audit verify": {"writ audit verify latest"},
+	} {
+		code, out, errs := nounCall(t, "")(append(strings.Fields(command), "--help")...)
+		for _, text := range want {
+			if code != exitDone || !strings.Contains(out, text) {
+				t.Errorf("%s: %d, no %q in %s%s", command, code, text, out, errs)
+			}
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/apidoc"
 	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // command makes the command of an operation.
@@ -48,7 +49,7 @@ func (n *noun) verbCommand(o operation, several string) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use: use + several, Aliases: verbAliases(o), Short: strings.TrimSuffix(o.Summary, "."),
-		Long: o.Summary + ".\n" + wrapped(o.Description), Args: args(cobra.ExactArgs(count)), Example: n.example(o),
+		Long: o.Summary + ".\n" + wrapped(n.about(o)), Args: args(cobra.ExactArgs(count)), Example: n.example(o),
 	}
 	switch {
 	case several != "":
@@ -57,6 +58,14 @@ func (n *noun) verbCommand(o operation, several string) *cobra.Command {
 		c.Args = args(cobra.NoArgs)
 	}
 	return c
+}
+
+// about is what the help tells of an operation.
+func (n *noun) about(o operation) string {
+	if n.name == "run" && strings.Contains(o.Path, "{") {
+		return strings.TrimSpace(o.Description + " RUN is an id, or \"latest\" for the newest run that you may read.")
+	}
+	return o.Description
 }
 
 // wrapped breaks a text for the width of a help page.
@@ -73,14 +82,15 @@ func wrapped(text string) string {
 
 // examples of names, by noun.
 func (n *noun) sample() string {
+	if n.name == "run" {
+		return latestRun
+	}
 	if n.prefix != "" && n.label == "" {
 		return string(n.prefix) + "01m7yhrqq9d6r0e7tgwpwzadbc"
 	}
 	switch n.name {
 	case "user":
 		return "alice"
-	case "run":
-		return "run_01m7yhrqq9d6r0e7tgwpwzadbc"
 	case "host":
 		return "web-1.example.net"
 	}
@@ -120,7 +130,8 @@ func (n *noun) example(o operation) string {
 // required are the flags that an example needs.
 func (n *noun) required(o operation) (line string) {
 	for _, m := range append(append([]apidoc.Member{}, o.Query...), o.Body...) {
-		if !m.Required || m.ReadOnly || m.Name == n.label && o.verb == "create" {
+		required := m.Required || strings.HasPrefix(m.Description, "Required unless")
+		if !required || m.ReadOnly || m.Name == n.label && o.verb == "create" {
 			continue
 		}
 		value := strings.ToUpper(strings.ReplaceAll(m.Name, "_", "-"))
@@ -134,6 +145,9 @@ func (n *noun) required(o operation) (line string) {
 			line += " --set '" + m.Name + ":=JSON'"
 		} else {
 			line += " --" + flagOf(m) + " " + value
+		}
+		if secret := secrets.Kind(value).Members(); m.Name == "kind" && len(secret) > 0 {
+			line += " --secret " + secret[0].Name + "=@FILE"
 		}
 	}
 	return line

@@ -83,7 +83,7 @@ func helpOf(c *cobra.Command) string {
 		}
 		b.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
-	b.WriteString("```\n")
+	b.WriteString(c.Annotations[moreHelp] + "```\n")
 	return b.String()
 }
 

@@ -67,8 +67,8 @@ func (f *runFlags) positional(a []string) error {
 	case f.playbook != "" || f.command != "" || f.file != "":
 		return usagef("%q: the flags say already what to run", a[0])
 	case !slices.Contains([]string{".yml", ".yaml", ".json"}, path.Ext(a[0])):
-		return usagef("unknown command %q for \"writ run\"; a playbook ends in .yml or .yaml, or is given with --playbook",
-			a[0])
+		return usagef("unknown command %q for \"writ run\"; a playbook ends in .yml or .yaml, or is given with "+
+			"--playbook, and a script with --command", a[0])
 	}
 	f.playbook = a[0]
 	return nil

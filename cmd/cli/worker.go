@@ -12,6 +12,9 @@ func workerCommand(w environment) *cobra.Command {
 		Use: "worker", Short: "Execute runs in a worker process", Args: args(cobra.NoArgs),
 		Long: "Execute runs of some queues, over the database of an install (--db) or over the relay of a\n" +
 			"server (--server), which needs no database and no keys.\n\n" + fromEverywhere,
+		Example: "  writ worker-token create edge --queue edge\n" +
+			"  WRIT_WORKER_TOKEN=TOKEN writ worker --server https://writ.example.com --name edge --queue edge\n" +
+			"  writ worker --db postgres://writ@db.example.com/writ --queue batch",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.load(c.Flags(), w); err != nil {
 				return err

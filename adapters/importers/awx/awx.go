@@ -121,7 +121,7 @@ func parse(body []byte) (map[string][]byte, error) {
 		return nil, refused(text)
 	}
 	tree := map[string][]byte{}
-	for name, list := range members(text) {
+	for name, list := range document.Members(text) {
 		tree[name] = list
 	}
 	for _, l := range lists() {
@@ -134,7 +134,7 @@ func parse(body []byte) (map[string][]byte, error) {
 
 // sound checks JSON. Valid JSON is not decoded, and the fault of other JSON names its place.
 func sound(body, text []byte) error {
-	if utf8.Valid(text) && json.Valid(text) && depth(text) <= document.MaxDepth {
+	if utf8.Valid(text) && json.Valid(text) && document.Depth(text) <= document.MaxDepth {
 		return nil
 	}
 	var v json.RawMessage
@@ -150,11 +150,49 @@ func fromYAML(body []byte) ([]byte, error) {
 	if err := document.YAML(body, &v); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	b.Grow(len(body) + len(body)/8)
+	if err := encode(&b, v, 2); err != nil {
 		return nil, importer.Malformed.New("the YAML has a value that JSON cannot hold")
 	}
-	return text, nil
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// encode writes a value as JSON, and what is so many levels inside of it on its own: the library would hold the whole
+// text several times. What is written is removed from the lists of the value.
+func encode(b *bytes.Buffer, v any, levels int) error {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	separator := byte('{')
+	switch tree, isMap := v.(map[string]any); {
+	case levels == 0:
+	case isMap && len(tree) > 0:
+		for name, member := range tree {
+			b.WriteByte(separator)
+			if err := e.Encode(name); err != nil {
+				return err
+			}
+			b.WriteByte(':')
+			if err := encode(b, member, levels-1); err != nil {
+				return err
+			}
+			separator = ','
+		}
+		return b.WriteByte('}')
+	default:
+		list, _ := v.([]any)
+		for i, item := range list {
+			b.WriteByte("[,"[min(i, 1)])
+			if err := encode(b, item, levels-1); err != nil {
+				return err
+			}
+			list[i] = nil
+		}
+		if len(list) > 0 {
+			return b.WriteByte(']')
+		}
+	}
+	return e.Encode(v)
 }
 
 // refused says what a body is that is not an object.

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/writ-automation/writ/adapters/importers/document"
 	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/importer"
 	"github.com/writ-automation/writ/ports/object"
@@ -40,19 +41,19 @@ func (e *entry) written() bool { return e.object != nil && e.object.Spec != nil 
 func (e *entry) open() *record {
 	text := e.raw
 	if e.raw = nil; e.kind != "inventory" {
-		return newRecord(e.ref, decode(text))
+		return newRecord(e.ref, document.Decode(text))
 	}
 	// The hosts and groups of an inventory are decoded one by one.
 	values := map[string]any{}
-	for name, member := range members(text) {
+	for name, member := range document.Members(text) {
 		if name != "related" {
-			values[name] = decode(member)
+			values[name] = document.Decode(member)
 			continue
 		}
 		related := map[string]any{}
-		for name, list := range members(member) {
+		for name, list := range document.Members(member) {
 			if related[name] = rawList(list); name != "hosts" && name != "groups" || list[0] != '[' {
-				related[name] = decode(list)
+				related[name] = document.Decode(list)
 			}
 		}
 		values[name] = related
@@ -85,7 +86,7 @@ func (x *reader) collect(tree map[string][]byte) {
 			x.Skip(importer.Kind(kind), list, list, "This member of the export is not a list.")
 		}
 		i := -1
-		for item := range elements(raw) {
+		for item := range document.Elements(raw) {
 			i++
 			e := &entry{kind: kind, ref: fmt.Sprintf("%s[%d]", list, i), raw: item}
 			if e.identify(); e.name == "" {
@@ -104,12 +105,12 @@ func (x *reader) collect(tree map[string][]byte) {
 // identify sets the names by which others refer to an object.
 func (e *entry) identify() {
 	head, key := map[string]any{}, map[string]any(nil)
-	for name, member := range members(e.raw) {
+	for name, member := range document.Members(e.raw) {
 		switch name {
 		case "name", "username", "organization", "credential_type", "inventory":
-			head[name] = decode(member)
+			head[name] = document.Decode(member)
 		case "natural_key":
-			key, _ = decode(member).(map[string]any)
+			key, _ = document.Decode(member).(map[string]any)
 		}
 	}
 	e.name = strings.TrimSpace(text(head["name"]))

@@ -63,8 +63,8 @@ func (x *reader) document(s string) (any, error) {
 		return nil, importer.Malformed.New("too many values")
 	}
 	var v any
-	if text := []byte(s); s[0] == '{' && json.Valid(text) && depth(text) <= document.MaxDepth {
-		v = decode(text)
+	if text := []byte(s); s[0] == '{' && json.Valid(text) && document.Depth(text) <= document.MaxDepth {
+		v = document.Decode(text)
 		x.values -= count(v)
 		return v, nil
 	}

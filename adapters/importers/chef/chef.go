@@ -105,7 +105,7 @@ func (r *reader) body(ctx context.Context, e importer.Export) error {
 	if r.partial(top) {
 		return nil
 	}
-	r.node("", strings.TrimSuffix(path.Base(e.File), path.Ext(e.File)), top)
+	r.node("", strings.TrimSuffix(path.Base(e.File), path.Ext(e.File)), e.Body)
 	return nil
 }
 
@@ -122,27 +122,27 @@ func (r *reader) rows(raw json.RawMessage) error {
 // element reads an element of a list: a node, a row of a partial search, or the name of a node.
 func (r *reader) element(ref string, raw json.RawMessage) {
 	var name string
-	if json.Unmarshal(raw, &name) == nil {
+	if (raw[0] == '"' || raw[0] == 'n') && json.Unmarshal(raw, &name) == nil {
 		r.host(ref, node{Name: name})
 		return
 	}
-	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil {
+	m := document.Object(raw)
+	if m == nil {
 		r.Skip("node", "", ref, "The element is neither a node nor the name of one.")
 		return
 	}
 	if data, ok := m["data"]; ok && m["url"] != nil {
 		var url string
 		_ = json.Unmarshal(m["url"], &url)
-		if json.Unmarshal(data, &m) != nil {
+		if document.Object(data) == nil && data[0] != 'n' {
 			r.Skip("node", path.Base(url), ref, "The row has no data.")
 			return
 		}
-		r.node(ref, path.Base(url), m)
+		r.node(ref, path.Base(url), data)
 		return
 	}
 	if !r.partial(m) {
-		r.node(ref, "", m)
+		r.node(ref, "", raw)
 	}
 }
 
@@ -152,11 +152,10 @@ func (r *reader) partial(m map[string]json.RawMessage) bool {
 		return false
 	}
 	for name, raw := range m {
-		var inner map[string]json.RawMessage
-		if slices.Contains(members(), name) || json.Unmarshal(raw, &inner) != nil {
+		if slices.Contains(members(), name) || raw[0] != '{' && raw[0] != 'n' {
 			return false
 		}
-		r.node(name, name, inner)
+		r.node(name, name, raw)
 	}
 	return true
 }
@@ -192,7 +191,7 @@ func (r *reader) archive(ctx context.Context, body []byte) error {
 			r.Skip("node", path.Base(name), name, "The file is not read: %v.", err)
 			return nil
 		}
-		r.node(name, strings.TrimSuffix(path.Base(name), ".json"), m)
+		r.node(name, strings.TrimSuffix(path.Base(name), ".json"), data)
 		return nil
 	})
 }
@@ -240,13 +239,10 @@ type ohai struct {
 }
 
 // node reads a node, or a document of Ohai. Fallback is its name if it has none.
-func (r *reader) node(ref, fallback string, m map[string]json.RawMessage) {
-	raw, err := json.Marshal(m)
+func (r *reader) node(ref, fallback string, raw json.RawMessage) {
 	var n node
-	if err == nil {
-		err = json.Unmarshal(raw, &n)
-	}
-	if err != nil {
+	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	if json.Unmarshal(raw, &n) != nil {
 		r.Skip("node", fallback, ref, "A member of the node has another type than in Chef.")
 		return
 	}
@@ -257,7 +253,7 @@ func (r *reader) node(ref, fallback string, m map[string]json.RawMessage) {
 	if n.Automatic == (ohai{}) {
 		n.Automatic = n.Old
 	}
-	if _, ok := m["run_list"]; !ok && n.Automatic == (ohai{}) && n.Name == "" {
+	if n.RunList == nil && n.Automatic == (ohai{}) && n.Name == "" {
 		_ = json.Unmarshal(raw, &n.Automatic) // of a document of Ohai
 		if n.Automatic.FQDN != "" || n.Automatic.Hostname != "" {
 			fallback = ""

@@ -45,6 +45,9 @@ func JSON(body []byte, into any) error {
 	if err := bounded(body); err != nil {
 		return err
 	}
+	if quick(body, into) {
+		return nil
+	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if err := d.Decode(into); err != nil {
@@ -56,17 +59,42 @@ func JSON(body []byte, into any) error {
 	return nil
 }
 
+// quick sets plain values, and the members of an object, from JSON that is valid. The decoder of the library copies the
+// body several times.
+func quick(body []byte, into any) bool {
+	switch into := into.(type) {
+	case *any:
+		if json.Valid(body) {
+			*into = Decode(body)
+			return true
+		}
+	case *map[string]json.RawMessage:
+		if len(*into) == 0 && json.Valid(body) {
+			if m := Object(body); m != nil {
+				*into = m
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// invalid returns what is wrong with JSON that is not valid.
+func invalid(body []byte) error {
+	var v json.RawMessage
+	if err := JSON(body, &v); err != nil {
+		return err
+	}
+	return malformed(0, "the JSON is not valid")
+}
+
 // bounded refuses JSON that nests too deeply or has too many values, before anything is built from it.
 func bounded(body []byte) error {
-	n, size, text, escaped := 0, 0, false, false
-	for i, c := range body {
-		switch {
-		case escaped:
-			escaped = false
-		case text:
-			escaped, text = c == '\\', c != '"'
+	n, size := 0, 0
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
 		case c == '"':
-			text = true
+			i = closing(body, i)
 		case c == '{' || c == '[':
 			if n++; n > MaxDepth {
 				return malformed(line(body, int64(i)), "the JSON nests deeper than %d levels", MaxDepth)

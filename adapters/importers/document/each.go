@@ -12,27 +12,19 @@ func Each(body []byte, fn func(raw json.RawMessage) error) error {
 	if err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	if start, err := d.Token(); err != nil || start != json.Delim('[') {
+	if text := bytes.TrimSpace(body); len(text) == 0 || text[0] != '[' {
 		return malformed(1, "the JSON is not a list")
 	}
-	for d.More() {
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			return jsonFault(body, d.InputOffset(), err)
-		}
+	if !json.Valid(body) {
+		return invalid(body)
+	}
+	for raw := range Elements(body) {
 		if err := bounded(raw); err != nil {
 			return err
 		}
 		if err := fn(raw); err != nil {
 			return err
 		}
-	}
-	if _, err := d.Token(); err != nil {
-		return jsonFault(body, d.InputOffset(), err)
-	}
-	if len(bytes.TrimSpace(body[d.InputOffset():])) > 0 {
-		return malformed(line(body, d.InputOffset()), "text follows the JSON value")
 	}
 	return nil
 }

@@ -36,7 +36,9 @@ func YAML(body []byte, into any) error {
 	var value any
 	if lines, ok := plainLines(body); ok {
 		value = lines
-	} else if value, err = yamlValue(body); err != nil {
+	} else if whole, ok := inParts(body, partSize); ok {
+		value = whole
+	} else if value, err = yamlValue(body, &budget{values: maxNodes, bytes: maxYAML}); err != nil {
 		return err
 	}
 	if into, ok := into.(*any); ok {
@@ -113,7 +115,7 @@ func plainLines(body []byte) (map[string]any, bool) {
 }
 
 // yamlValue returns the plain value of the only document.
-func yamlValue(body []byte) (any, error) {
+func yamlValue(body []byte, left *budget) (any, error) {
 	d := yaml.NewDecoder(bytes.NewReader(body))
 	var root, more yaml.Node
 	if err := d.Decode(&root); errors.Is(err, io.EOF) {
@@ -126,7 +128,7 @@ func yamlValue(body []byte) (any, error) {
 	} else if err != nil && !errors.Is(err, io.EOF) {
 		return nil, yamlFault(err)
 	}
-	return plainValue(&root, 0, &budget{values: maxNodes, bytes: maxYAML})
+	return plainValue(&root, 0, left)
 }
 
 // empty reports whether a document has no value, as after a separator at the end.

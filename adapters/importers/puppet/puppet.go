@@ -189,19 +189,20 @@ func (r *reader) record(ref string, rec record) {
 		n.fact(rec.Name, value(rec.Value))
 	}
 	for _, raw := range []json.RawMessage{rec.Values, rec.Facts} {
-		n.document(value(raw))
+		n.document(raw)
 	}
 }
 
-// document takes facts that are an object, or a list of names and values below data.
-func (n *node) document(v any) {
-	facts, ok := v.(map[string]any)
-	if !ok {
-		return
-	}
-	data, ok := facts["data"].([]any)
+// document takes facts that are an object, or a list of names and values below data. Of most facts nothing is decoded.
+func (n *node) document(raw json.RawMessage) {
+	facts := document.Object(raw)
+	data, ok := value(facts["data"]).([]any)
 	if _, linked := facts["href"]; !linked || !ok {
-		n.take(facts)
+		for _, name := range wanted() {
+			if raw, ok := facts[name]; ok {
+				n.fact(name, picked(name, raw))
+			}
+		}
 		return
 	}
 	for _, one := range data {
@@ -209,6 +210,26 @@ func (n *node) document(v any) {
 			n.fact(text(m["name"]), m["value"])
 		}
 	}
+}
+
+// picked returns the value of a fact, of a structured one only the members that are read.
+func picked(name string, raw json.RawMessage) any {
+	parts := structured(name)
+	if m := document.Object(raw); parts != nil && m != nil {
+		out := make(map[string]any, len(parts))
+		for _, part := range parts {
+			if raw, ok := m[part]; ok {
+				out[part] = value(raw)
+			}
+		}
+		return out
+	}
+	return value(raw)
+}
+
+// structured are the members of a structured fact that are read, since the others are most of an answer.
+func structured(name string) []string {
+	return map[string][]string{"networking": {"ip", "fqdn"}, "os": {"family", "name"}}[name]
 }
 
 // wanted are the facts that become part of the inventory.
@@ -235,10 +256,10 @@ func (n *node) fact(name string, v any) {
 	n.facts[name] = trimmed(name, v)
 }
 
-// trimmed returns a structured fact with the members that are read, since the others are most of an answer.
+// trimmed returns a structured fact with the members that are read.
 func trimmed(name string, v any) any {
 	m, ok := v.(map[string]any)
-	parts := map[string][]string{"networking": {"ip", "fqdn"}, "os": {"family", "name"}}[name]
+	parts := structured(name)
 	if !ok || parts == nil {
 		return v
 	}

@@ -11,6 +11,9 @@ import (
 // checkKept refuses a change of what a template executes if the caller may not use each credential that stays: the
 // change decides what becomes of it.
 func (k *Templates) checkKept(ctx context.Context, t, was catalog.Template) error {
+	if was.ID == "" {
+		return nil // nothing stays in a new template
+	}
 	restore(&t, &was)
 	same, err := runs.Alike(executed(t), executed(was))
 	if err != nil || same {

@@ -3,9 +3,12 @@ package objects
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/importer"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -55,7 +58,64 @@ func (k templates) Differs(ctx context.Context, s Stored, m Members) (changed, k
 
 func templateOf(r object.Record, m Members) (catalog.Template, error) {
 	t := catalog.Template{Record: r}
-	return t, into(m, &t.TemplateSpec)
+	m = maps.Clone(m)
+	command := takeCommand(m)
+	steps, _ := m["steps"].([]any)
+	steps = slices.Clone(steps)
+	commands := make([]string, len(steps))
+	for i := range steps {
+		if step, ok := steps[i].(map[string]any); ok {
+			step = maps.Clone(step)
+			commands[i], steps[i] = takeCommand(step), step
+		}
+	}
+	if len(steps) > 0 {
+		m["steps"] = steps
+	}
+	if err := into(m, &t.TemplateSpec); err != nil {
+		return t, err
+	}
+	t.Command = command
+	for i := range t.Steps {
+		t.Steps[i].Command = commands[i]
+	}
+	return t, nil
+}
+
+// takeCommand removes the command of a template or a step and returns it. Most of an export are commands, and JSON
+// would read and write all of their characters.
+func takeCommand(m map[string]any) string {
+	command, ok := m["command"].(string)
+	if ok {
+		delete(m, "command")
+	}
+	return command
+}
+
+// TemplateMembers returns the members of a template. Its commands take no way through JSON.
+func TemplateMembers(spec importer.TemplateSpec) (Members, error) {
+	whole := spec
+	spec.Command, spec.Steps = "", slices.Clone(spec.Steps)
+	for i := range spec.Steps {
+		spec.Steps[i].Command = ""
+	}
+	m, err := MembersOf(spec)
+	if err != nil {
+		return nil, err
+	}
+	put := func(m map[string]any, command string) {
+		if command != "" {
+			m["command"] = strings.ToValidUTF8(command, "\ufffd")
+		}
+	}
+	put(m, whole.Command)
+	steps, _ := m["steps"].([]any)
+	for i, step := range steps {
+		if step, ok := step.(map[string]any); ok {
+			put(step, whole.Steps[i].Command)
+		}
+	}
+	return m, nil
 }
 
 type schedules struct{ port scheduling.Schedules }

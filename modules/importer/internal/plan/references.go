@@ -51,7 +51,7 @@ const step importer.Kind = "step"
 
 // members returns the members of an object with the ids of what it names. A fault names what it lacks.
 func (p *pass) members(ctx context.Context, o importer.Object) (objects.Members, error) {
-	m, err := objects.MembersOf(o.Spec)
+	m, err := membersOf(o.Spec)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,13 @@ func (p *pass) members(ctx context.Context, o importer.Object) (objects.Members,
 		}
 	}
 	return m, nil
+}
+
+func membersOf(spec any) (objects.Members, error) {
+	if t, ok := spec.(*importer.TemplateSpec); ok {
+		return objects.TemplateMembers(*t)
+	}
+	return objects.MembersOf(spec)
 }
 
 // usual leaves out the tool that templates and steps without one have, as the manifests of the command line do: both
