@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/platform/background"
 )
 
 // preferencesPath returns the address of the preferences of a team, or of the viewer for an empty id.
@@ -52,35 +54,47 @@ func (r *Request) SavePreference(name string, value any) error {
 	return r.ChangePreference("", name, func(Preferences) (any, error) { return value, nil })
 }
 
+// A change of preferences is tried again after another client has saved some meanwhile, a few times: the store may
+// refuse for a save that readers do not see yet.
+const (
+	changeTries = 6
+	changePause = 10 * time.Millisecond
+)
+
 // ChangePreference stores the value that change makes of the present preferences under a name, and keeps all others.
-// They are those of a team, or of the viewer for an empty id. It calls change again after another client has stored
-// some meanwhile. An error of change stores nothing.
+// They are those of a team, or of the viewer for an empty id. It calls change again after another client has saved some
+// meanwhile. An error of change stores nothing.
 func (r *Request) ChangePreference(team, name string, change func(Preferences) (any, error)) error {
-	for again := true; ; again = false {
-		p, tag, err := r.preferences(team)
-		if err != nil {
-			return err
-		}
-		value, err := change(p)
-		if err != nil {
-			return err
-		}
-		if p[name], err = json.Marshal(value); err != nil {
-			return err //nolint:wrapcheck // a value of the interface
-		}
-		body, err := json.Marshal(p)
-		if err != nil {
-			return err //nolint:wrapcheck // read from JSON
-		}
-		c := httpapi.Call{Method: http.MethodPut, Path: preferencesPath(team), Header: http.Header{}, Body: body}
-		if tag != "" {
-			c.Header.Set("If-Match", tag)
-		}
-		var kept Preferences
-		err = decode(r.Call(c), &kept)
+	for try := 1; ; try++ {
+		err := r.changePreference(team, name, change)
 		var refused *httpapi.Problem
-		if !again || !errors.As(err, &refused) || refused.Status != http.StatusPreconditionFailed {
+		if !errors.As(err, &refused) || refused.Status != http.StatusPreconditionFailed || try == changeTries ||
+			!background.Wait(r.Context(), time.Duration(try)*changePause) {
 			return err
 		}
 	}
+}
+
+func (r *Request) changePreference(team, name string, change func(Preferences) (any, error)) error {
+	p, tag, err := r.preferences(team)
+	if err != nil {
+		return err
+	}
+	value, err := change(p)
+	if err != nil {
+		return err
+	}
+	if p[name], err = json.Marshal(value); err != nil {
+		return err //nolint:wrapcheck // a value of the interface
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return err //nolint:wrapcheck // read from JSON
+	}
+	c := httpapi.Call{Method: http.MethodPut, Path: preferencesPath(team), Header: http.Header{}, Body: body}
+	if tag != "" {
+		c.Header.Set("If-Match", tag)
+	}
+	var kept Preferences
+	return decode(r.Call(c), &kept)
 }
