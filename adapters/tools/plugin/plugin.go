@@ -88,11 +88,11 @@ func (t *Tool) result(
 	case code != 0:
 		return none, fmt.Errorf("its process ended with exit code %d after the tool", code)
 	}
-	if failed == nil {
-		failed = wire.CheckPlan(spec, r)
-	}
 	if failed != nil {
 		return none, failed
+	}
+	if !spec.DryRun {
+		r.Plan = nil
 	}
 	return r, nil
 }

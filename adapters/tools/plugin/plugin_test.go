@@ -155,7 +155,7 @@ func TestOdd(t *testing.T) {
 		"exit": "ended before the tool did, with exit code 0", "lie": "unreadable", "late": "exit code 3 after the tool",
 		"extra": "unknown members",
 		"flood": "its report is larger than 5 MiB", "crowd": "its plan has 2097152 findings, and the limit is 5000",
-		"real plan": "it reports a plan, which only a dry run has", "": "it does not start: no x",
+		"": "it does not start: no x",
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +173,10 @@ func TestOdd(t *testing.T) {
 	none := New(tool.runner, "odd", "test", filepath.Join(t.TempDir(), "none"))
 	if _, err := none.Run(t.Context(), extension.ToolSpec{Dir: t.TempDir()}, io.Discard); err == nil {
 		t.Error("a missing executable is no error")
+	}
+	spec := extension.ToolSpec{Command: "real plan", Dir: t.TempDir()}
+	if r, err := tool.Run(t.Context(), spec, io.Discard); err != nil || r.Plan != nil {
+		t.Errorf("the plan of a real run: %+v, %v", r.Plan, err)
 	}
 }
 

@@ -56,8 +56,8 @@ func call(ctx context.Context, e Extension, name string, spec extension.ToolSpec
 	if ctx.Err() != nil && (err != nil || result.ExitCode <= 0) {
 		return extension.ToolResult{ExitCode: canceled}, nil
 	}
-	if err == nil {
-		err = wire.CheckPlan(spec, result)
+	if !spec.DryRun {
+		result.Plan = nil // as Writ ignores it
 	}
 	return result, err
 }

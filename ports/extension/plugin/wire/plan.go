@@ -41,14 +41,6 @@ func toPlan(m *Plan) (*extension.Plan, error) {
 	return p, nil
 }
 
-// CheckPlan returns an error for a plan of a run that is no dry run.
-func CheckPlan(s extension.ToolSpec, r extension.ToolResult) error {
-	if r.Plan != nil && !s.DryRun {
-		return errors.New("it reports a plan, which only a dry run has")
-	}
-	return nil
-}
-
 // check returns an error for a plan that exceeds a bound or lacks what it needs.
 func (m *Plan) check() error {
 	if !validDigest(m.GetDigest()) {
