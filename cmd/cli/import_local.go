@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/importer"
 )
 
@@ -272,7 +273,7 @@ func (l *localImport) write(ctx context.Context, s *planStep) error {
 			return nil
 		}
 	}
-	err := l.plan.perform(ctx, s)
+	err := l.perform(ctx, s)
 	reason, ok := refusalOf(err)
 	if !ok || s.doc.Spec["enabled"] != true || s.key.Kind != manifest.Schedule {
 		return err
@@ -285,11 +286,23 @@ func (l *localImport) write(ctx context.Context, s *planStep) error {
 			return nil
 		}
 	}
-	if again := l.plan.perform(ctx, s); again != nil {
+	if again := l.perform(ctx, s); again != nil {
 		return again
 	}
 	s.disabled = reason
 	return nil
+}
+
+// perform writes one object. While the server has no time for it, which changes nothing there, it tries again.
+func (l *localImport) perform(ctx context.Context, s *planStep) error {
+	for pause := firstBackoff; ; pause *= 2 {
+		err := l.plan.perform(ctx, s)
+		var api *apiError
+		if !errors.As(err, &api) || api.Status != http.StatusServiceUnavailable || pause > lastBackoff ||
+			!background.Wait(ctx, pause) {
+			return err
+		}
+	}
 }
 
 // planned returns the plan in the form of the server.

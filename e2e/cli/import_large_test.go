@@ -16,7 +16,7 @@ import (
 )
 
 // proxied returns the address of a proxy of a server. It calls fn at the n-th creation of a template instead of
-// forwarding it.
+// forwarding it, and at the second one says that the server has no time.
 func proxied(t *testing.T, to string, n int64, fn func()) string {
 	t.Helper()
 	target, err := url.Parse(to)
@@ -26,9 +26,15 @@ func proxied(t *testing.T, to string, n int64, fn func()) string {
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	var made atomic.Int64
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && r.URL.Path == "/v1/templates" && made.Add(1) == n {
-			fn()
-			return
+		if r.Method == http.MethodPost && r.URL.Path == "/v1/templates" {
+			switch made.Add(1) {
+			case 2:
+				http.Error(w, "later", http.StatusServiceUnavailable)
+				return
+			case n:
+				fn()
+				return
+			}
 		}
 		proxy.ServeHTTP(w, r)
 	}))
@@ -67,12 +73,12 @@ func TestImportLarge(t *testing.T) {
 		if code := p.end(); code == 0 {
 			t.Fatalf("it was not killed\n%s%s", p.out, p.err)
 		}
-		if n := total(t, s, "templates"); n != half-1 {
+		if n := total(t, s, "templates"); n != half-2 {
 			t.Fatalf("%d templates were written before", n)
 		}
 
 		plan := u.imports("awx", file, "--apply")
-		if want := templates - (half - 1) + 1; !plan.Applied || plan.Counts.Create != want || plan.Counts.Update != 0 {
+		if want := templates - (half - 2) + 1; !plan.Applied || plan.Counts.Create != want || plan.Counts.Update != 0 {
 			t.Errorf("done again: %+v, not %d created", plan.Counts, want)
 		}
 		if n, m := total(t, s, "templates"), total(t, s, "schedules"); n != templates || m != 1 {
