@@ -84,7 +84,7 @@ func TestEveryTextIsCovered(t *testing.T) {
 		"Isolation", "LogSHA256", "Hidden", "Objects", "ShardHosts", "Hosts", "ToolVersion", "AcceptedHostKeys", "Spec.Tool",
 		"Spec.InventoryID", "Spec.IsolationProfile", "Spec.FailOn", "Graph.Steps.FailOn",
 		"Spec.ProjectID", "Spec.TemplateID", "Spec.Templated", "Spec.CredentialIDs",
-		"Spec.Queue", "Spec.Notifications", "Spec.LimitHosts",
+		"Spec.Queue", "Spec.Notifications", "Spec.LimitHosts", "Spec.PlanDigest",
 		"Decision.By", "Decision.Verdict", "Warnings.Code", "Graph.Templated", "Graph.Steps.Name", "Graph.Steps.Tool",
 		"Graph.Steps.DependsOn", "Graph.Steps.Templated", "Graph.Steps.CredentialIDs", "Graph.Steps.InventoryID",
 		"Graph.Steps.LimitHosts",
