@@ -23,7 +23,7 @@ func planner(p extension.Plan, code int, seen *extension.ToolSpec) toolFunc {
 
 func toolPlan() extension.Plan {
 	return extension.Plan{Summary: "hunter22! to add\x1b[2J", Digest: "sha256:1", Findings: []extension.PlanFinding{
-		{Resource: "terraform_data.web\n", Action: "create", Diff: "+ hunter22!\n\t\xff\x00"}}}
+		{Resource: "terraform_data.web\n", Action: "create", Diff: "+ hunter22!\n\t\xff\x00\u202e"}}}
 }
 
 func planRun(dry bool) *runs.Run {
@@ -37,7 +37,7 @@ func TestPlans(t *testing.T) {
 	b := setup(t, planner(toolPlan(), 0, &seen))
 	got := b.run(planRun(true))
 	want := []runs.Plan{{Summary: "*** to add\ufffd[2J", Digest: "sha256:1", Findings: []runs.PlanFinding{
-		{Resource: "terraform_data.web\ufffd", Action: "create", Diff: "+ ***\n\t\ufffd\ufffd"}}}}
+		{Resource: "terraform_data.web\ufffd", Action: "create", Diff: "+ ***\n\t\ufffd\ufffd\ufffd"}}}}
 	if d := cmp.Diff(want, got.plans); d != "" || got.run.Status != runs.Succeeded || seen.PlanDigest != "" {
 		t.Errorf("ended as %+v %s", got.end, d)
 	}

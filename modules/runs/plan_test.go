@@ -170,10 +170,12 @@ func TestPlanRefused(t *testing.T) {
 		a = b.planning("ann", func(s *runs.Submission) { s.DryRun = false })
 		_, err = b.Planner.ProposeApply(t.Context(), a.Lease, planned("1"))
 		txtest.WantFault(t, err, runs.RunNotPlanned)
-		bad := planned("1")
-		bad.Findings[0].Diff = "\x1b[2J"
-		if _, err := b.Planner.ProposeApply(t.Context(), a.Lease, bad); !fault.Is(err, fault.Invalid) {
-			t.Errorf("a control character: %v", err)
+		for _, text := range []string{"\x1b[2J", "\u202egnp.exe", "a\u2028b", "\u200b"} {
+			bad := planned("1")
+			bad.Findings[0].Diff = text
+			if _, err := b.Planner.ProposeApply(t.Context(), a.Lease, bad); !fault.Is(err, fault.Invalid) {
+				t.Errorf("%q: %v", text, err)
+			}
 		}
 	})
 }

@@ -3,6 +3,7 @@ package extension
 import (
 	"context"
 	"io"
+	"strings"
 )
 
 // ToolSpec is the input of a tool.
@@ -39,7 +40,7 @@ type Plan struct {
 	Summary string
 	// Digest names the changes: two plans with the same changes have the same digest, and others do not. It has 1 to 128
 	// letters, digits and the signs : . _ - + / =.
-	Digest   string
+	Digest   string // see ValidPlanDigest
 	Findings []PlanFinding
 }
 
@@ -60,6 +61,17 @@ const (
 	PlanText     = 1024
 	PlanSize     = 4 << 20
 )
+
+// maxPlanDigest is the largest number of bytes of a digest.
+const maxPlanDigest = 128
+
+// ValidPlanDigest reports whether a plan may have a digest: 1 to 128 letters, digits and the signs : . _ - + / =.
+func ValidPlanDigest(s string) bool {
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(":._-+/=", r)
+	}
+	return s != "" && len(s) <= maxPlanDigest && !strings.ContainsFunc(s, odd)
+}
 
 // ToolRunner executes one run of a tool. It writes the tool's output to out while it runs and returns when the whole
 // process tree has ended. A cancelled ctx ends the tree. It returns an error only if the tool could not be launched or

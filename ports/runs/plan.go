@@ -3,13 +3,13 @@ package runs
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
-	"github.com/writ-automation/writ/ports/lazyregexp"
 )
 
 // The faults of plans. RunNotPlanned is the report of a plan by a run that is no dry run, PlanConflict a second plan of
@@ -34,12 +34,10 @@ type PlanFinding struct {
 	Diff     string `json:"diff,omitempty"`
 }
 
-var planDigest = lazyregexp.New(`^[A-Za-z0-9:._+/=-]{1,128}$`)
-
 // Check returns an Invalid fault that names the first member that exceeds a bound of package extension or is no text.
 func (p *Plan) Check() error {
 	switch {
-	case !planDigest.MatchString(p.Digest):
+	case !extension.ValidPlanDigest(p.Digest):
 		return fault.BadField("digest", "expected 1 to 128 letters, digits and the signs : . _ - + / =")
 	case len(p.Findings) > extension.PlanFindings:
 		return fault.BadField("findings", "has more than %d members", extension.PlanFindings)
@@ -56,8 +54,8 @@ func (p *Plan) Check() error {
 		if err := planLine(at+"action", f.Action, false); err != nil {
 			return err
 		}
-		if !plainText(f.Diff, false) {
-			return fault.BadField(at+"diff", "expected text without control characters")
+		if !plainText(f.Diff, true) {
+			return fault.BadField(at+"diff", "expected text without "+unseen)
 		}
 		if size += len(f.Resource) + len(f.Action) + len(f.Diff); size > extension.PlanSize {
 			return fault.BadField(at+"diff", "the texts have more than %d bytes together", extension.PlanSize)
@@ -66,25 +64,41 @@ func (p *Plan) Check() error {
 	return nil
 }
 
+// unseen names what no text of a plan has.
+const unseen = "control characters and those that hide or reorder others"
+
 func planLine(at, s string, empty bool) error {
-	if s == "" && !empty || len(s) > extension.PlanText || !plainText(s, true) {
-		return fault.BadField(at, "expected a line of at most %d bytes without control characters", extension.PlanText)
+	if s == "" && !empty || len(s) > extension.PlanText || !plainText(s, false) {
+		return fault.BadField(at, "expected a line of at most %d bytes without "+unseen, extension.PlanText)
 	}
 	return nil
 }
 
-// plainText reports whether a text is UTF-8 without control characters, except the ends of lines and tabs of a text of
-// several lines.
-func plainText(s string, line bool) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, c := range s {
-		if unicode.IsControl(c) && (line || c != '\n' && c != '\r' && c != '\t') {
-			return false
+// plainText reports whether CleanPlanText leaves a text as it is.
+func plainText(s string, lines bool) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !planRune(c, lines) })
+}
+
+// CleanPlanText returns a text as plans have it: UTF-8 in which U+FFFD stands for control characters and for those that hide
+// or reorder others, since people decide by what they see. Ends of lines and tabs stay in a text of several lines.
+func CleanPlanText(s string, lines bool) string {
+	return strings.Map(func(c rune) rune {
+		if planRune(c, lines) {
+			return c
 		}
+		return unicode.ReplacementChar
+	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
+}
+
+func planRune(c rune, lines bool) bool {
+	const joiner = '\u200d' // in the signs of some scripts and in emoji
+	switch c {
+	case '\n', '\r', '\t':
+		return lines
+	case joiner:
+		return true
 	}
-	return true
+	return !unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // StoredPlan is the plan of a run: of a dry run that reported it, or of a run that applies it.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
@@ -199,23 +197,14 @@ func (w *work) propose(p *extension.Plan, end *runs.Ending) {
 	}
 }
 
-// plan returns the plan of a tool with masked texts. Control characters are replaced, since people read the texts on
-// terminals.
+// plan returns the plan of a tool with masked texts.
 func (w *work) plan(p *extension.Plan) runs.Plan {
-	out := runs.Plan{Summary: w.planText(p.Summary, ""), Digest: p.Digest}
+	out := runs.Plan{Summary: w.planText(p.Summary, false), Digest: p.Digest}
 	for _, f := range p.Findings[:min(len(p.Findings), extension.PlanFindings+1)] { // one more is refused
-		out.Findings = append(out.Findings, runs.PlanFinding{Resource: w.planText(f.Resource, ""),
-			Action: w.planText(f.Action, ""), Diff: w.planText(f.Diff, "\n\r\t")})
+		out.Findings = append(out.Findings, runs.PlanFinding{Resource: w.planText(f.Resource, false),
+			Action: w.planText(f.Action, false), Diff: w.planText(f.Diff, true)})
 	}
 	return out
 }
 
-// planText masks a text and replaces its control characters except the kept ones.
-func (w *work) planText(s, kept string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) && !strings.ContainsRune(kept, c) {
-			return unicode.ReplacementChar
-		}
-		return c
-	}, strings.ToValidUTF8(w.masker.String(s), string(unicode.ReplacementChar)))
-}
+func (w *work) planText(s string, lines bool) string { return runs.CleanPlanText(w.masker.String(s), lines) }

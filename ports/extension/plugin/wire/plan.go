@@ -3,7 +3,6 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -43,7 +42,7 @@ func toPlan(m *Plan) (*extension.Plan, error) {
 
 // check returns an error for a plan that exceeds a bound or lacks what it needs.
 func (m *Plan) check() error {
-	if !validDigest(m.GetDigest()) {
+	if !extension.ValidPlanDigest(m.GetDigest()) {
 		return errors.New("the digest of its plan is not 1 to 128 letters, digits and the signs : . _ - + / =")
 	}
 	if len(m.GetSummary()) > extension.PlanText {
@@ -73,20 +72,6 @@ func tooMany(findings int) error {
 
 func tooLong(what string) error {
 	return fmt.Errorf("its plan has %s of more than %d bytes", what, extension.PlanText)
-}
-
-// maxDigest is the largest length of a digest.
-const maxDigest = 128
-
-func validDigest(s string) bool {
-	for _, r := range s {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune(":._-+/=", r):
-		default:
-			return false
-		}
-	}
-	return s != "" && len(s) <= maxDigest
 }
 
 // The numbers of members in the protocol.
