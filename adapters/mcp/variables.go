@@ -40,9 +40,10 @@ func differing(t *template, in *launchInput, dry runs.Vars) (string, error) {
 			launch[name] = raw
 		}
 	}
+	launch = launch.Redact()
 	names := slices.AppendSeq(slices.Collect(maps.Keys(launch)), maps.Keys(dry))
 	for _, name := range slices.Sorted(slices.Values(names)) {
-		same, err := equal(launch.Redact()[name], dry[name])
+		same, err := equal(launch[name], dry[name])
 		if err != nil || !same {
 			return name, err
 		}

@@ -14,7 +14,7 @@ const (
 	title        = "Runs"
 	viewsText    = "Saved views"
 	saveViewText = "Save view"
-	onlyMe       = "nobody"
+	withNobody   = "nobody"
 	shareLabel   = "Share with"
 	shareHelp    = "Every member of the team sees the view, and may change it."
 	exportText   = "Export"
@@ -106,7 +106,7 @@ func storedView(list []view) view {
 
 // shareChoices are with whom a new view can be shared.
 func shareChoices(teams []shell.Choice) []shell.Choice {
-	return append([]shell.Choice{{Label: onlyMe}}, teams...)
+	return append([]shell.Choice{{Label: withNobody}}, teams...)
 }
 
 func sharedHelp(team string) string {
