@@ -69,7 +69,7 @@ const unseen = "control characters and those that hide or reorder others"
 
 func planLine(at, s string, empty bool) error {
 	if s == "" && !empty || len(s) > extension.PlanText || !plainText(s, false) {
-		return fault.BadField(at, "expected a line of at most %d bytes without "+unseen, extension.PlanText)
+		return fault.BadField(at, "expected a line of at most %d bytes without %s", extension.PlanText, unseen)
 	}
 	return nil
 }

@@ -207,4 +207,6 @@ func (w *work) plan(p *extension.Plan) runs.Plan {
 	return out
 }
 
-func (w *work) planText(s string, lines bool) string { return runs.CleanPlanText(w.masker.String(s), lines) }
+func (w *work) planText(s string, lines bool) string {
+	return runs.CleanPlanText(w.masker.String(s), lines)
+}
