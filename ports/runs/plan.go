@@ -79,8 +79,8 @@ func plainText(s string, lines bool) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !planRune(c, lines) })
 }
 
-// CleanPlanText returns a text as plans have it: UTF-8 in which U+FFFD stands for control characters and for those that hide
-// or reorder others, since people decide by what they see. Ends of lines and tabs stay in a text of several lines.
+// CleanPlanText returns a text as plans have it: UTF-8 in which U+FFFD stands for control characters and for those that
+// hide or reorder others, since people decide by what they see. Ends of lines and tabs stay in a text of several lines.
 func CleanPlanText(s string, lines bool) string {
 	return strings.Map(func(c rune) rune {
 		if planRune(c, lines) {
