@@ -21,6 +21,7 @@ import (
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/platform/telemetry"
 	"github.com/writ-automation/writ/ports/access"
+	portai "github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/audit"
 	portclock "github.com/writ-automation/writ/ports/clock"
 	portestate "github.com/writ-automation/writ/ports/estate"
@@ -86,19 +87,20 @@ func observation() fx.Option {
 		fx.Provide(
 			telemetry.New, metrics.NewEnded, fx.Annotate(metrics.NewBackground, fx.As(fx.Self()),
 				fx.As(new(background.Observer))),
+			fx.Annotate(metrics.NewAI, fx.As(fx.Self()), fx.As(new(portai.Meter))),
 			func(t *telemetry.Telemetry) httpapi.Observer { return t },
 			fx.Annotate((*telemetry.Telemetry).Handler, fx.ResultTags(`name:"metrics"`)),
 			fx.Annotate(observeEnded, fx.ResultTags(events.SubscriptionGroup)),
 			fx.Annotate(logHeld, fx.ResultTags(events.SubscriptionGroup)),
 		),
 		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background,
-			store runs.Store, w execution.WorkerStore, o identity.ObjectStore, trail audit.Trail, l system.DeadLetterStore,
+			a *metrics.AI, store runs.Store, w execution.WorkerStore, o identity.ObjectStore, trail audit.Trail, l system.DeadLetterStore,
 			c portclock.Clock, d *db.DB, x execution.Boundary, f portestate.FleetStore, s *Settings) error {
 			names := declaredQueues(w, o)
 			if s.MetricsAuth {
 				names = nil
 			}
-			return t.Register(metrics.NewIsolation(x), e, n, b, metrics.NewRuns(store, names, c), metrics.NewWorkers(w),
+			return t.Register(metrics.NewIsolation(x), e, n, b, a, metrics.NewRuns(store, names, c), metrics.NewWorkers(w),
 				metrics.NewHosts(f),
 				metrics.NewTrail(trail),
 				metrics.NewDeadLetters(l),

@@ -84,6 +84,7 @@ func (a *advisor) Ask(ctx context.Context, question string, write ai.Write) (ai.
 		return ai.Answer{}, err
 	}
 	if err := a.asked.take(actor.From(ctx)); err != nil {
+		a.caller.Refuse(audit.AIAsk)
 		return ai.Answer{}, err
 	}
 	p := prompt.New(askTask, question, nil)

@@ -143,6 +143,7 @@ func TestAsk(t *testing.T) {
 		if !ai.TooMany.Is(err) || !errors.As(err, &f) || f.RetryAfter != ai.AskWindow-ai.AskLimit*time.Second {
 			t.Errorf("one more: %v", err)
 		}
+		w.counted(t, audit.AIAsk, ai.Refused)
 		if err := ask(bob); err != nil {
 			t.Errorf("another account: %v", err)
 		}

@@ -51,6 +51,11 @@ func TestStream(t *testing.T) {
 		t.Errorf("%q %+v %v", pieces, got, err)
 	}
 
+	w.counted(t, audit.AIDraft, ai.Answered)
+	if n := w.calls[0].Tokens; n != 3 {
+		t.Errorf("%d tokens were counted", n)
+	}
+
 	s.pieces, pieces = []string{strings.Repeat("京", 30_000), "more"}, nil
 	w.open(t, s)
 	got, err = w.advisor.Explain(t.Context(), "run_1", write)
@@ -66,6 +71,7 @@ func TestStream(t *testing.T) {
 	if last := w.entries[len(w.entries)-1]; last.Outcome != audit.Failure || last.Detail["answer_sha256"] == nil {
 		t.Errorf("%+v", last)
 	}
+	w.counted(t, audit.AIExplain, ai.Canceled)
 
 	// A provider that cannot stream gives its answer at once.
 	plain := newFixture(t, "whole")
@@ -112,6 +118,10 @@ func TestFailures(t *testing.T) {
 				if e := w.last(t); e.Action != audit.AIAsk || e.Outcome != audit.Failure || e.Detail["prompt_sha256"] == nil {
 					t.Errorf("%+v", e)
 				}
+				w.counted(t, audit.AIAsk, ai.NoAnswer)
+				if took := w.calls[0].Took; name == "no end" && took != ai.CallTimeout {
+					t.Errorf("it took %s", took)
+				}
 			})
 		})
 	}
@@ -132,6 +142,7 @@ func TestCallerIsGone(t *testing.T) {
 	if e := w.last(t); e.Outcome != audit.Failure {
 		t.Errorf("%+v", e)
 	}
+	w.counted(t, audit.AIAsk, ai.Canceled)
 }
 
 // TestUnrecorded: what the trail does not have is not answered, and nothing is made of it.
@@ -144,6 +155,7 @@ func TestUnrecorded(t *testing.T) {
 	if !errors.Is(err, w.broken) || got != (ai.Answer{}) || !errors.Is(proposed, w.broken) || len(w.submitted) != 0 {
 		t.Errorf("%+v %v %v", got, err, proposed)
 	}
+	w.counted(t, audit.AIPropose, ai.NoAnswer)
 }
 
 // TestBusy: the calls at a time are bounded, in all and for an account.
@@ -169,6 +181,7 @@ func TestBusy(t *testing.T) {
 				if err := draft(0); !ai.Busy.Is(err) {
 					t.Errorf("one more of the account: %v", err)
 				}
+				w.counted(t, audit.AIDraft, ai.Refused)
 			}
 		}
 		if err := draft(ai.MaxCalls); !ai.Busy.Is(err) {

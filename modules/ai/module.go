@@ -47,6 +47,7 @@ type Params struct {
 	Recorder audit.Recorder
 	Unit     tx.Unit
 	Clock    clock.Clock
+	Meter    ai.Meter `optional:"true"`
 	Log      *slog.Logger
 }
 
@@ -64,7 +65,8 @@ func New(p Params) (Result, error) {
 	}
 	return Result{Advisor: &advisor{
 		caller: &call.Caller{Provider: p.Config.Provider, Name: p.Config.Name, Model: p.Config.Model,
-			Recorder: p.Recorder, Unit: p.Unit, Log: cmp.Or(p.Log, slog.New(slog.DiscardHandler))},
+			Recorder: p.Recorder, Unit: p.Unit, Clock: p.Clock,
+			Meter: p.Meter, Log: cmp.Or(p.Log, slog.New(slog.DiscardHandler))},
 		collect: &collect.Collector{Runs: p.Runs, Insight: p.Insight, Facets: p.Facets, Fleet: p.Fleet, Drift: p.Drift,
 			Inventories: p.Inventories, Projects: p.Projects, Clock: p.Clock},
 		submitter: p.Submitter, asked: newLimit(p.Clock),

@@ -28,7 +28,8 @@ type fixture struct {
 	submitted []runs.Submission
 	refusal   error // of a submission
 	entries   []audit.Entry
-	broken    error // of the recorder
+	calls     []ai.Call // that were counted
+	broken    error     // of the recorder
 
 	mu      sync.Mutex
 	heard   extension.AIRequest
@@ -53,7 +54,7 @@ func (w *fixture) open(t *testing.T, p extension.AIProvider) {
 	r, err := module.New(module.Params{
 		Config: module.Config{Provider: p, Name: "own", Model: "m"}, Runs: w, Insight: w, Facets: w, Fleet: fleet{},
 		Drift: drift{}, Inventories: inventories{}, Projects: projects{}, Submitter: submitter{w: w}, Recorder: w, Unit: w,
-		Clock: wall{},
+		Clock: wall{}, Meter: w,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +67,27 @@ func (w *fixture) complete(ctx context.Context, r extension.AIRequest) (extensio
 	w.heard = r
 	w.mu.Unlock()
 	return w.answer(ctx, r)
+}
+
+// Count implements a meter.
+func (w *fixture) Count(c ai.Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls = append(w.calls, c)
+}
+
+// counted checks the result of the call that was counted last, and that only one that was asked took time.
+func (w *fixture) counted(t *testing.T, action audit.Action, want ai.Result) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.calls) == 0 {
+		t.Fatalf("no call was counted, want %s %s", action, want)
+	}
+	if got := w.calls[len(w.calls)-1]; got.Action != action || got.Result != want ||
+		want == ai.Refused && (got.Took != 0 || got.Tokens != 0) {
+		t.Errorf("%+v was counted, want %s %s", got, action, want)
+	}
 }
 
 type wall struct{}

@@ -2,6 +2,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -34,6 +36,8 @@ type Caller struct {
 	Model    string
 	Recorder audit.Recorder
 	Unit     tx.Unit
+	Clock    clock.Clock
+	Meter    ai.Meter // may be nil
 	Log      *slog.Logger
 
 	mu   sync.Mutex
@@ -56,20 +60,45 @@ func (c *Caller) Do(
 ) (ai.Answer, error) {
 	release, err := c.take(actor.From(ctx))
 	if err != nil {
+		c.Refuse(action)
 		return ai.Answer{}, err
 	}
 	defer release()
+	begun := c.Clock.Now()
 	got, err := c.ask(ctx, r, write)
+	took := c.Clock.Now().Sub(begun)
 	if err == nil && strings.TrimSpace(got.Text) == "" {
 		err = &extension.AIError{Message: "the AI provider gave no answer"}
 	}
-	if recorded := c.record(ctx, action, about, r, got, err); recorded != nil {
+	recorded := c.record(ctx, action, about, r, got, err)
+	c.count(ai.Call{Action: action, Result: result(ctx, cmp.Or(recorded, err)), Took: took, Tokens: got.Tokens})
+	if recorded != nil {
 		return ai.Answer{}, recorded
 	}
 	if err != nil {
 		return ai.Answer{}, c.fault(ctx, err)
 	}
 	return ai.Answer{Text: got.Text, Model: c.Model, Provider: c.Name, Tokens: got.Tokens, Cut: got.Cut}, nil
+}
+
+// Refuse counts a call that was refused before the provider was asked.
+func (c *Caller) Refuse(action audit.Action) { c.count(ai.Call{Action: action, Result: ai.Refused}) }
+
+func (c *Caller) count(call ai.Call) {
+	if c.Meter != nil {
+		c.Meter.Count(call)
+	}
+}
+
+// result returns how a call ended that was asked. A reader that is gone is a caller that did not wait.
+func result(ctx context.Context, err error) ai.Result {
+	switch {
+	case err == nil:
+		return ai.Answered
+	case ctx.Err() != nil, errors.As(err, new(gone)):
+		return ai.Canceled
+	}
+	return ai.NoAnswer
 }
 
 // take takes a place among the calls, or returns Busy.
