@@ -15,6 +15,7 @@ type Model struct {
 	url    string
 	mu     sync.Mutex
 	answer string
+	hangs  bool
 	heard  string
 }
 
@@ -37,7 +38,14 @@ func (m *Model) Flags() []string {
 func (m *Model) Say(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.answer = text
+	m.answer, m.hangs = text, false
+}
+
+// Hang makes the model answer with a text and wait then, until whoever asked is gone.
+func (m *Model) Hang(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answer, m.hangs = text, true
 }
 
 // Heard returns everything that the model was sent.
@@ -60,7 +68,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, one := range q.Messages {
 		m.heard += one.Content + "\n"
 	}
-	text := m.answer
+	text, hangs := m.answer, m.hangs
 	m.mu.Unlock()
 	pieces := []string{text}
 	if q.Stream {
@@ -68,12 +76,16 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for i, p := range pieces {
 		line, err := json.Marshal(map[string]any{"message": map[string]string{"role": "assistant", "content": p},
-			"done": i == len(pieces)-1, "prompt_eval_count": 20, "eval_count": 3})
+			"done": !hangs && i == len(pieces)-1, "prompt_eval_count": 20, "eval_count": 3})
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%s\n", line)
 		}
 		if err != nil {
 			return // the server is gone
 		}
+	}
+	if hangs {
+		_ = http.NewResponseController(w).Flush() // a writer without it has sent everything
+		<-r.Context().Done()
 	}
 }

@@ -12,7 +12,9 @@ const (
 	Marked      = "Advice of a language model. It can be wrong, and does nothing."
 	answerLabel = "The answer"
 	busyText    = "The model is asked. This may take up to two minutes."
+	stopText    = "Stop"
 	cutText     = "The answer reached its limit: its end is missing."
+	stoppedText = "You stopped the answer: its end is missing."
 )
 
 // byOf names who answered.

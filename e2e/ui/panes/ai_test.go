@@ -1,6 +1,8 @@
 package panes
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/writ-automation/writ/e2e/harness"
@@ -80,4 +82,20 @@ func ask(p *browser.Page, m *harness.Model) {
 	p.Wait("the answer is there", "document.querySelector('#ask pre').innerText === 'web01 failed most often.' && "+
 		"document.querySelector('#ask [data-by]').innerText === 'From test of ollama.'")
 	p.Shot("advice-ask")
+	// What was stopped leaves what arrived, and frees the place of the call.
+	for _, text := range []string{"It is web", " "} {
+		m.Hang(text)
+		p.Click("#ask [data-ask]")
+		p.Wait("a part of the answer is there", "document.querySelector('#ask [data-stop]').checkVisibility() && "+
+			"document.querySelector('#ask pre').textContent.trim() === '"+strings.TrimSpace(text)+"'")
+		p.Click("#ask [data-stop]")
+		p.Wait("it is stopped", "!document.querySelector('#ask [data-stop]').checkVisibility() && "+
+			"document.querySelector('#ask [data-stopped]').checkVisibility() === "+strconv.FormatBool(text != " ")+
+			" && document.activeElement === document.querySelector('#ask [data-ask]') && "+
+			"!document.querySelector('#ask [data-problem]').checkVisibility()")
+	}
+	m.Say("web02")
+	p.Click("#ask [data-ask]")
+	p.Wait("the next answer is whole", "document.querySelector('#ask pre').innerText === 'web02' && "+
+		"!document.querySelector('#ask [data-stopped]').checkVisibility()")
 }

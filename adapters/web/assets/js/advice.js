@@ -69,8 +69,8 @@ const bodyOf = box => {
   return names.length ? JSON.stringify(Object.fromEntries(names.map(n => [n.replace(/^_/, ''), form.elements[n].value]))) : undefined;
 };
 
-const ask = async (box, stop) => {
-  const answer = await fetch(box.dataset.api, { method: 'POST', signal: stop.signal, body: bodyOf(box),
+const ask = async (box, call) => {
+  const answer = await fetch(box.dataset.api, { method: 'POST', signal: call.signal, body: bodyOf(box),
     headers: { Accept: 'text/event-stream', 'Content-Type': 'application/json' } });
   if (!answer.ok || !/^text\/event-stream/.test(answer.headers.get('Content-Type'))) {
     const problem = await answer.json();
@@ -88,18 +88,26 @@ const ask = async (box, stop) => {
 
 const stops = new WeakMap();
 
+// stop ends a call. What arrived stays, with a sentence that its end is missing.
+const stop = box => {
+  stops.get(box)?.abort();
+  $('[data-answer]', box).hidden = $('[data-stopped]', box).hidden = !$('[data-text]', box).textContent.trim();
+  $('[data-ask]', box).focus();
+  say('Stopped.');
+};
+
 const click = async (box, button) => {
   if (stops.has(box)) return;
   if ($('[data-kept]', box)?.value) { fail(box, box.dataset.full, ''); return; }
-  const stop = new AbortController(), busy = $('[data-busy]', box);
-  stops.set(box, stop);
-  $('[data-problem]', box).hidden = $('[data-answer]', box).hidden = true;
+  const call = new AbortController(), busy = $('[data-busy]', box);
+  stops.set(box, call);
+  for (const name of ['problem', 'answer', 'cut', 'stopped']) $(`[data-${name}]`, box).hidden = true;
   put($('[data-text]', box), '');
   put($('[data-by]', box), '');
   busy.hidden = false;
   button.setAttribute('aria-disabled', 'true');
-  say(busy.textContent);
-  try { await ask(box, stop); } catch (err) { if (!stop.signal.aborted) fail(box, 'The server does not answer', ''); }
+  say($('p', busy).textContent);
+  try { await ask(box, call); } catch (err) { if (!call.signal.aborted) fail(box, 'The server does not answer', ''); }
   stops.delete(box);
   busy.hidden = true;
   button.removeAttribute('aria-disabled');
@@ -108,10 +116,11 @@ const click = async (box, button) => {
 export const mount = box => {
   box.dataset.ready = '';
   box.addEventListener('click', e => {
-    const button = e.target.closest('[data-ask], [data-swap], [data-drop]');
+    const button = e.target.closest('[data-ask], [data-stop], [data-swap], [data-drop]');
     if (!button) return;
     e.preventDefault();
     if ('ask' in button.dataset) click(box, button);
+    else if ('stop' in button.dataset) stop(box);
     else { $('[data-problem]', box).hidden = true; if ('swap' in button.dataset) swap(box); else drop(box); }
   });
 };
