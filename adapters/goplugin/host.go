@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -20,6 +22,9 @@ type Config struct {
 	// Boundary has the boxes of the processes; nil keeps nothing apart.
 	Boundary *boundary.Boundary
 	Log      *slog.Logger
+	// Env has variables and their values by the names of the plugins' files. Only the supervised process of the plugin gets
+	// them.
+	Env map[string]map[string]secret.Text
 	// Taken are the extensions that exist already.
 	Taken Names
 }
@@ -37,8 +42,8 @@ type Host struct {
 }
 
 // Open starts all plugins of the directory at once, asks what they provide, and supervises them until Close. It logs
-// those that do not start or describe themselves, and goes on without them. A directory that others may change and a
-// name that exists twice are errors.
+// those that do not start or describe themselves, and goes on without them. A directory that others may change, a
+// name that exists twice and variables of a plugin that is not there are errors.
 func Open(ctx context.Context, c Config) (*Host, error) { return open(ctx, c, defaultPace()) }
 
 func open(ctx context.Context, c Config, bounds pace) (*Host, error) {
@@ -50,6 +55,11 @@ func open(ctx context.Context, c Config, bounds pace) (*Host, error) {
 	list, err := discover(c.Dir)
 	if err != nil {
 		return nil, err
+	}
+	for name := range c.Env {
+		if !slices.ContainsFunc(list, func(f found) bool { return f.name == name }) {
+			return nil, fmt.Errorf("plugin-env: %s has no plugin %q", c.Dir, name)
+		}
 	}
 	var starts sync.WaitGroup
 	for _, f := range list {

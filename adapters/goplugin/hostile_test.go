@@ -16,6 +16,7 @@ import (
 
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/system"
 	"github.com/writ-automation/writ/ports/waittest"
 )
@@ -209,6 +210,29 @@ func TestSecretsStay(t *testing.T) {
 		return strings.Contains(log.String(), "not logged")
 	})
 	if strings.Contains(log.String(), "c4nary-pin") {
+		t.Errorf("logged: %s", log)
+	}
+}
+
+// TestSettings checks that a plugin gets its own variables, and none of another plugin.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	c, log := fixture(t, place(t, "good", "hostile"))
+	c.Env = map[string]map[string]secret.Text{"hostile": {"TOKEN": "c4nary-token"}, "good": {"OTHER": "c4nary-other"}}
+	h, err := open(t.Context(), c, quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	value, err := h.Engines()["leak"].Resolver.Resolve(t.Context(), map[string]any{"pin": "1"})
+	if err != nil || !strings.Contains(value, "TOKEN=c4nary-token") || strings.Contains(value, "c4nary-other") {
+		t.Errorf("%q, %v", value, err)
+	}
+	c.Env = map[string]map[string]secret.Text{"gone": {"TOKEN": "c4nary-token"}}
+	if _, err := open(t.Context(), c, quick()); err == nil || !strings.Contains(err.Error(), `has no plugin "gone"`) {
+		t.Errorf("a plugin that is not there: %v", err)
+	}
+	if strings.Contains(log.String(), "c4nary") {
 		t.Errorf("logged: %s", log)
 	}
 }

@@ -40,7 +40,7 @@ func (p *supervised) launch() (_ *session, err error) {
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 			var err error
-			if started, err = newProcess(p.path, cmd, dir, p.host.Boundary); err != nil {
+			if started, err = newProcess(p.path, cmd, dir, p.host.Boundary, p.host.Env[p.name]); err != nil {
 				return nil, errors.Join(err, program.Remove(dir))
 			}
 			return started, nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/program"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // maxHandshake bounds what a plugin may print on its standard output; the rest is dropped.
@@ -39,7 +40,9 @@ type process struct {
 var _ runner.Runner = (*process)(nil)
 
 // newProcess prepares a process that go-plugin starts. Whatever happens then, the caller calls stop.
-func newProcess(path string, cmd *exec.Cmd, dir string, b *boundary.Boundary) (*process, error) {
+func newProcess(
+	path string, cmd *exec.Cmd, dir string, b *boundary.Boundary, env map[string]secret.Text,
+) (*process, error) {
 	box, err := program.Enter(b, "", filepath.Dir(dir))
 	if err != nil {
 		return nil, err
@@ -63,6 +66,9 @@ func newProcess(path string, cmd *exec.Cmd, dir string, b *boundary.Boundary) (*
 		Path: path, Dir: dir, Box: box, Show: show,
 		Env:    append(cmd.Env, "PATH="+os.Getenv("PATH"), "HOME="+dir, "PLUGIN_UNIX_SOCKET_DIR=."),
 		Stdout: &head{to: p.outEnd, left: maxHandshake}, Stderr: p.errEnd,
+	}
+	for name, value := range env {
+		p.cmd.Env = append(p.cmd.Env, name+"="+value.Reveal())
 	}
 	return p, nil
 }

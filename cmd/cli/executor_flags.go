@@ -31,7 +31,7 @@ const workerTokenFlag = "worker-token"
 // executorFlags are the flags of every process that executes runs, beside its settings.
 type executorFlags struct {
 	config, logLevel, logFormat string
-	isolationShow               []string
+	isolationShow, pluginEnv    []string
 	profiles                    config.Section
 }
 
@@ -55,6 +55,8 @@ func (f *executorFlags) register(
 	fs.StringVar(&x.WorkDir, "work-dir", "",
 		"`directory` that relative playbook and inventory paths begin at (default the working directory)")
 	fs.StringVar(&x.PluginsDir, "plugins-dir", "", "`directory` whose executables are started as plugins (default none)")
+	fs.StringArrayVar(&f.pluginEnv, pluginEnvFlag, nil,
+		"give the plugin with that file name a variable of this environment, as `PLUGIN=VARIABLE` (repeatable)")
 	config.DurationVar(fs, &x.KillGrace, "kill-grace", 10*time.Second,
 		"time between TERM and KILL when a run is ended")
 	config.DurationVar(fs, &x.DrainTimeout, "drain-timeout", 30*time.Second,
@@ -116,6 +118,9 @@ func (f *executorFlags) complete(x *compose.Executor, w environment) (err error)
 		return err
 	}
 	x.Isolation.Profiles = f.profiles
+	if x.PluginEnv, err = pluginEnv(f.pluginEnv, x.PluginsDir, w.env); err != nil {
+		return usageError{err}
+	}
 	b := readBuild()
 	x.ConfigFile = f.config
 	x.Options, x.Info = w.options, system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()}

@@ -131,6 +131,7 @@ func serveSections() [][2]string {
 			"local-projects secret approval-ttl schedule-catchup policy-file volatile-facts " +
 			"label allow-source-programs"},
 		{"Isolation", "isolation allow-private-egress run-user"},
+		{"Extensions and AI", "plugin ai"},
 		{"Notifications", "notify smtp twilio"},
 		{"Audit", "audit"},
 		{"Logs, metrics and others", ""},

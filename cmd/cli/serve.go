@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,8 +79,11 @@ type daemon interface {
 
 // forgetEnvironment removes the secrets from the environment of this process, which have been read: nothing that it
 // starts inherits them.
-func forgetEnvironment() error {
+func forgetEnvironment(x *compose.Executor) error {
 	names := append(reserved(), config.EnvName(workerTokenFlag), config.EnvName("db"))
+	for _, variables := range x.PluginEnv {
+		names = slices.AppendSeq(names, maps.Keys(variables))
+	}
 	for _, name := range names {
 		if strings.HasPrefix(name, "WRIT_CRASH_") { // they are no secrets, and are read later
 			continue
@@ -97,7 +102,7 @@ func live(ctx context.Context, w environment, x *compose.Executor, assemble func
 	if err := lifecycle.NoCoreDumps(); err != nil {
 		x.Log.Warn("a crash may leave secrets in a core dump", "error", err)
 	}
-	if err := forgetEnvironment(); err != nil {
+	if err := forgetEnvironment(x); err != nil {
 		return err
 	}
 	ctx, stop := lifecycle.Watch(ctx, func(sig os.Signal) {

@@ -25,7 +25,7 @@ func newPlugins(
 	life fx.Lifecycle, x *Executor, d *dataDir, b *boundary.Boundary, log *slog.Logger,
 ) (*goplugin.Host, error) {
 	c := goplugin.Config{
-		Dir: x.PluginsDir, State: d.path(pluginsDir), Boundary: b, Log: log,
+		Dir: x.PluginsDir, State: d.path(pluginsDir), Boundary: b, Log: log, Env: x.PluginEnv,
 		Taken: goplugin.Names{
 			Tools:     append(extension.BuiltinTools(), sorted(extension.Tools.Freeze())...),
 			Notifiers: append(extension.NotificationKinds(), sorted(extension.Notifiers.Freeze())...),

@@ -40,6 +40,8 @@ type Executor struct {
 	Isolation Isolation
 	// PluginsDir is the directory with the executables of plugins; empty: there are none.
 	PluginsDir string
+	// PluginEnv has variables of plugins and their values by the names of the plugins' files.
+	PluginEnv map[string]map[string]secret.Text
 
 	SourcePrograms bool   // scripts and plugins of inventory sources run also where nothing is kept apart
 	ConfigFile     string // which no run may read; empty for none

@@ -139,7 +139,8 @@ func TestPlugin(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "broken"), []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := harness.Start(t, harness.Options{Flags: []string{"--plugins-dir", dir}, Env: []string{"C4NARY=server"}})
+	s := harness.Start(t, harness.Options{Flags: []string{"--plugins-dir", dir, "--plugin-env", name + "=C4NARY"},
+		Env: []string{"C4NARY=server"}})
 	w := &fixture{Server: s}
 	id := w.credential(t, "from a plugin", harness.Body{"source": harness.Body{"engine": "static",
 		"config": harness.Body{"name": "app"}}})
