@@ -34,7 +34,7 @@ func (w *tofuServer) plan(t *testing.T, size int) planned {
 }
 
 // approve approves the held apply of a plan as the second account, and waits for its end.
-func (w *tofuServer) approve(t *testing.T, p planned) harness.Run {
+func (w *fixture) approve(t *testing.T, p planned) harness.Run {
 	t.Helper()
 	var held struct {
 		Status     string `json:"status"`

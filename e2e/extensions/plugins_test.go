@@ -237,7 +237,7 @@ func TestPluginTools(t *testing.T) {
 }
 
 // TestPluginOnWorkers checks that workers of both kinds execute the tools of their own plugins, with secrets of the
-// server's plugin or of their own.
+// server's plugin or of their own, and report their plans.
 func TestPluginOnWorkers(t *testing.T) {
 	t.Parallel()
 	dir, _, o := plugins(t)
@@ -256,9 +256,23 @@ func TestPluginOnWorkers(t *testing.T) {
 		if log := s.Log(r.ID); r.Status != "succeeded" || !strings.Contains(log, "secret *** of 17 bytes") {
 			t.Errorf("%s: %s %s\n%s", name, r.Status, r.Error, log)
 		}
+		// A plan comes back from the worker, without the secret in it, and the apply is bound to it.
+		dry := s.Await(s.Submit(harness.Body{"tool": "shape", "command": name, "dry_run": true,
+			"credential_ids": []string{id}}).ID)
+		var p planned
+		eventually(t, name+": the plan is there", func() bool {
+			a := s.Do(http.MethodGet, "/v1/runs/"+dry.ID+"/plan", nil)
+			return a.Status == http.StatusOK && json.Unmarshal(a.Body, &p) == nil && p.RunID != ""
+		})
+		if p.Count != 1 || len(p.Findings) != 1 || p.Findings[0].Resource != "shape."+name || p.Findings[0].Diff != "+ ***" {
+			t.Errorf("%s: %+v", name, p)
+		}
+		if r := w.approve(t, p); r.Status != "succeeded" || !strings.Contains(s.Log(r.ID), "applied "+p.Digest) {
+			t.Errorf("%s: %s %s\n%s", name, r.Status, r.Error, s.Log(r.ID))
+		}
 		worker.Stop()
 	}
-	eventually(t, "the notifier hears once of each", func() bool { heard, _ := o.count(); return heard == 2 })
+	eventually(t, "the notifier hears of each run", func() bool { heard, _ := o.count(); return heard == 6 })
 }
 
 // TestPluginsStopTheStart checks that a name which exists twice and a directory that others may write stop the start

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ func main() {
 	plugin.Serve(plugin.Extension{
 		Tools: map[string]extension.ToolRunner{
 			"speak": extension.ToolRunnerFunc(speak), "stay": extension.ToolRunnerFunc(stay),
+			"shape": extension.ToolRunnerFunc(shape),
 		},
 		AIProviders:     map[string]extension.AIProviderFactory{"muse": newMuse},
 		Notifiers:       map[string]extension.Notifier{"journal": extension.NotifierFunc(note)},
@@ -122,4 +124,19 @@ func stay(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extensio
 	<-ctx.Done()
 	_, err := fmt.Fprintln(out, "canceled")
 	return extension.ToolResult{ExitCode: 5}, err
+}
+
+// shape plans its command, and applies the plan that it was approved for.
+func shape(_ context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(spec.Command)))
+	if spec.DryRun {
+		return extension.ToolResult{Plan: &extension.Plan{Summary: "1 to create", Digest: digest,
+			Findings: []extension.PlanFinding{{Resource: "shape." + spec.Command, Action: "create", Diff: "+ " + spec.Env["PASS"]}},
+		}}, nil
+	}
+	if spec.PlanDigest != digest {
+		return extension.ToolResult{ExitCode: 3}, nil
+	}
+	_, err := fmt.Fprintln(out, "applied", digest)
+	return extension.ToolResult{}, err
 }
