@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -65,32 +66,25 @@ func (s *Server) Cells(fn func(table, column string, value []byte)) (rows int) {
 	return rows
 }
 
+// rows reads outside of a unit of work, which would wait for writers.
 func (s *Server) rows(query string, fn func(columns []string, row [][]byte)) {
 	s.t.Helper()
-	d := dbtest.Connect(s.t, db.Config{URL: s.DB})
-	err := d.Do(s.t.Context(), func(ctx context.Context) error {
-		list, err := d.Read(ctx).QueryContext(ctx, query)
-		if err != nil {
-			return err
+	list, err := dbtest.Connect(s.t, db.Config{URL: s.DB}).Read(s.t.Context()).QueryContext(s.t.Context(), query)
+	if err != nil {
+		s.t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = list.Close() }()
+	columns, err := list.Columns()
+	row, into := make([][]byte, len(columns)), make([]any, len(columns))
+	for err == nil && list.Next() {
+		for i := range row {
+			row[i], into[i] = nil, &row[i]
 		}
-		defer func() { _ = list.Close() }()
-		columns, err := list.Columns()
-		if err != nil {
-			return err
-		}
-		row, into := make([][]byte, len(columns)), make([]any, len(columns))
-		for list.Next() {
-			for i := range row {
-				row[i], into[i] = nil, &row[i]
-			}
-			if err := list.Scan(into...); err != nil {
-				return err
-			}
+		if err = list.Scan(into...); err == nil {
 			fn(columns, slices.Clone(row))
 		}
-		return list.Err()
-	})
-	if err != nil {
+	}
+	if err = errors.Join(err, list.Err()); err != nil {
 		s.t.Fatalf("%s: %v", query, err)
 	}
 }
