@@ -17,6 +17,7 @@ func catalogRows() map[string]row {
 			missing: "inventory_not_found"},
 		"sync-project":             {least: identity.Operator, status: 404, missing: "project_not_found"},
 		"refresh-inventory-source": {least: identity.Operator, status: 404, missing: "inventory_source_not_found"},
+		"list-trigger-deliveries":  {least: identity.Viewer, status: 404, missing: "trigger_not_found"},
 		"rotate-trigger-secret":    {least: identity.Operator, status: 404, missing: "trigger_not_found"},
 		"preview-schedule":         {least: identity.Viewer, query: "?cron=@daily", status: 200},
 		"deliver-hook":             {status: 404, body: "{}"},

@@ -86,3 +86,34 @@ func TestRotateTrigger(t *testing.T) {
 	}
 	contains(t, string(a.Body), "Store this now", "Signing secret")
 }
+
+// TestDeliveries shows what became of the deliveries of a trigger, to everyone who may read it. What a forge sends is text.
+func TestDeliveries(t *testing.T) {
+	t.Parallel()
+	r := newSettingsRig(t)
+	tpl := r.make(t, "/v1/templates", harness.Body{"name": "Patch", "tool": "bash", "command": "true"})
+	var made struct {
+		ID   string `json:"id"`
+		Path string `json:"hook_path"`
+	}
+	r.Do(http.MethodPost, "/v1/triggers", harness.Body{"name": "push", "template_id": tpl, "require_signature": false}).
+		JSON(t, &made)
+	page := "/ui/triggers/" + made.ID
+	contains(t, settingsPage(t, r.roles["viewer"], page, http.StatusOK), "Nothing was delivered")
+	send := func(status int, id string, header ...string) {
+		t.Helper()
+		a := r.As("").Do(http.MethodPost, made.Path, `{"ref":"refs/heads/main"}`,
+			append([]string{"X-GitHub-Event", "push", "X-GitHub-Delivery", id, "Content-Type", "application/json"}, header...)...)
+		if a.Status != status {
+			t.Fatalf("%s: %d %s", id, a.Status, a.Body)
+		}
+	}
+	send(http.StatusAccepted, "<b>one")
+	send(http.StatusAccepted, "<b>one")
+	send(http.StatusOK, "two", "X-GitHub-Event", "issues")
+	send(http.StatusUnauthorized, "three", "X-Hub-Signature-256", "sha256=00")
+	html := settingsPage(t, r.roles["viewer"], page, http.StatusOK)
+	contains(t, html, "Started a run", "Came before", "Ignored", "Refused", "&lt;b&gt;one",
+		"the signature of the delivery is missing or wrong", "/ui/runs/run_")
+	lacks(t, html, "<b>one", "Nothing was delivered")
+}

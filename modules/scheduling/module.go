@@ -115,8 +115,8 @@ func New(p Params) (Result, error) {
 	return Result{
 		Schedules:  schedule.New(kernel, permissions, p.Schedules, p.Slots, checker, times, p.Signals, p.Targets),
 		Planner:    NewPlanner(p.Clock, p.Local),
-		Triggers:   trigger.New(kernel, permissions, p.Triggers, p.Sealer),
-		Hooks:      hook.New(p.Triggers, p.Deliveries, p.Sealer, p.Owners, p.Launcher, p.Log),
+		Triggers:   trigger.New(kernel, permissions, p.Triggers, p.Deliveries, p.Sealer),
+		Hooks:      hook.New(p.Triggers, p.Deliveries, p.Sealer, p.Owners, p.Launcher, p.Clock, p.Log),
 		Background: work,
 	}, nil
 }

@@ -41,6 +41,8 @@ type Triggers interface {
 	Rotate(ctx context.Context, id string) (NewTrigger, error)
 	// Delete revokes the hook at once.
 	Delete(ctx context.Context, id string, revision int64) error
+	// Deliveries lists what was delivered to a trigger, the newest first.
+	Deliveries(ctx context.Context, id string, w page.Window) ([]LoggedDelivery, int, error)
 }
 
 // StoredTrigger is a trigger with the values that authenticate deliveries.
@@ -89,6 +91,36 @@ type DeliveryStore interface {
 	SettleDelivery(ctx context.Context, triggerID string, k DeliveryKeys, d Delivered, failure string) error
 	// ForgetDeliveries deletes the keys that are no longer known.
 	ForgetDeliveries(ctx context.Context) error
+	// LogDelivery adds a delivery to the log of a trigger, at the time of the store's clock, and deletes those beyond the
+	// newest DeliveryLog of it. Errors: TriggerNotFound.
+	LogDelivery(ctx context.Context, triggerID string, d LoggedDelivery) error
+	// LoggedDeliveries lists the log of a trigger, the newest first, and returns how many there are.
+	LoggedDeliveries(ctx context.Context, triggerID string, w page.Window) ([]LoggedDelivery, int, error)
+}
+
+// DeliveryLog is how many deliveries of a trigger are logged.
+const DeliveryLog = 50
+
+// Verdict is what became of a delivery.
+type Verdict string
+
+// The verdicts.
+const (
+	Fired    Verdict = "fired"    // it launched a run
+	Repeated Verdict = "repeated" // it came before, and got its first answer again
+	Ignored  Verdict = "ignored"  // it is of no interest to the trigger
+	Refused  Verdict = "refused"  // its signature is missing or wrong, or it has no known form
+	Failed   Verdict = "failed"   // it launched nothing, and may be sent again
+)
+
+// LoggedDelivery is a delivery in the log of its trigger. Its texts are one line each.
+type LoggedDelivery struct {
+	At         time.Time
+	Verdict    Verdict
+	Event      string // as in Trigger.Events; empty if no forge was recognized
+	DeliveryID string // the forge's; empty if it sent none
+	Reason     string // why it launched nothing
+	RunID      string
 }
 
 const (

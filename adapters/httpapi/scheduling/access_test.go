@@ -46,7 +46,8 @@ func table() map[string]struct {
 		"compare-schedule": {"operator", ""},
 		"create-trigger":   {"operator", audit.TriggerCreate}, "list-triggers": {"viewer", ""}, "get-trigger": {"viewer", ""},
 		"update-trigger": {"operator", audit.TriggerUpdate}, "delete-trigger": {"operator", audit.TriggerDelete},
-		"rotate-trigger-secret": {"operator", audit.TriggerRotate}, "deliver-hook": {"", audit.RunSubmit},
+		"list-trigger-deliveries": {"viewer", ""},
+		"rotate-trigger-secret":   {"operator", audit.TriggerRotate}, "deliver-hook": {"", audit.RunSubmit},
 	}
 }
 

@@ -64,3 +64,11 @@ func exampleMadeTrigger() MadeTriggerBody {
 	return MadeTriggerBody{TriggerBody: b, Token: exampleToken, HookPath: hooksPath + exampleToken,
 		SigningSecret: exampleSecret}
 }
+
+func exampleDeliveries() []LoggedDeliveryBody {
+	at := httpapi.ExampleTime()
+	return []LoggedDeliveryBody{
+		{At: at.Add(time.Minute), Verdict: "refused", Reason: "the signature of the delivery is missing or wrong"},
+		{At: at, Verdict: "fired", Event: "push", DeliveryID: "72d3162e-cc78-11e3-81ab-4c9367dc0958", RunID: exampleRunID},
+	}
+}

@@ -181,6 +181,15 @@ func (f triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger,
 	return t, f.find(ctx, scheduling.TriggerNotFound, id, "rotated")
 }
 
+func (f triggers) Deliveries(
+	ctx context.Context, id string, w page.Window,
+) ([]scheduling.LoggedDelivery, int, error) {
+	return []scheduling.LoggedDelivery{
+		{At: past, Verdict: scheduling.Ignored, Event: "push", DeliveryID: "1", Reason: "busy"},
+		{At: past, Verdict: scheduling.Fired, RunID: "run_1"},
+	}, 7, f.find(ctx, scheduling.TriggerNotFound, id, w)
+}
+
 func (f triggers) Delete(ctx context.Context, id string, revision int64) error {
 	return f.revised(ctx, scheduling.TriggerNotFound, id, revision, "deleted")
 }

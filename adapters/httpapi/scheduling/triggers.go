@@ -136,6 +136,36 @@ type TriggerList struct {
 
 func triggerList(rows []TriggerBody, l httpapi.Listed) TriggerList { return TriggerList{rows, l} }
 
+// LoggedDeliveryBody is a delivery in the log of its trigger.
+type LoggedDeliveryBody struct {
+	At         time.Time `json:"at"`
+	Verdict    string    `json:"verdict" enum:"fired,repeated,ignored,refused,failed" doc:"It launched a run; came before; is of no interest to the trigger; has no valid signature or no known form; launched nothing and may be sent again."`
+	Event      string    `json:"event,omitempty" doc:"As the forge names it."`
+	DeliveryID string    `json:"delivery_id,omitempty" doc:"The forge's."`
+	Reason     string    `json:"reason,omitempty" doc:"Why it launched nothing."`
+	RunID      string    `json:"run_id,omitempty"`
+}
+
+// LoggedDeliveryList lists deliveries, the newest first.
+type LoggedDeliveryList struct {
+	Deliveries []LoggedDeliveryBody `json:"deliveries"`
+	httpapi.Listed
+}
+
+func deliveryList(rows []LoggedDeliveryBody, l httpapi.Listed) LoggedDeliveryList {
+	return LoggedDeliveryList{rows, l}
+}
+
+func loggedDeliveryBody(d scheduling.LoggedDelivery) LoggedDeliveryBody {
+	return LoggedDeliveryBody{d.At, string(d.Verdict), d.Event, d.DeliveryID, d.Reason, d.RunID}
+}
+
+// DeliveriesInput selects a window of the deliveries of a trigger.
+type DeliveriesInput struct {
+	ID string `path:"id" example:"trg_01k0a0008vtx5zk9w2m4n6p8rs"`
+	httpapi.Window
+}
+
 func (h *handlers) triggers(r *httpapi.Router) {
 	k := httpapi.Kind[scheduling.Trigger, TriggerBody]{
 		Path: "/v1/triggers", Noun: "trigger", Tag: tag, Read: readAccess(), Write: writeAccess(),
@@ -171,6 +201,16 @@ func (h *handlers) triggers(r *httpapi.Router) {
 		})
 	httpapi.Handle(r, k.Delete(audit.TriggerDelete, "Delete a trigger and revoke its hook",
 		"Deliveries are refused from then on. Runs that it made stay."), httpapi.Deleter(h.Triggers.Delete))
+	httpapi.HandleList(r, httpapi.Route{
+		Method: http.MethodGet, Path: k.Path + "/{id}/deliveries", ID: "list-trigger-deliveries", Tag: tag,
+		Summary: "List the newest deliveries of a trigger and what became of them",
+		Description: "The newest 50 are kept. Of refused ones, at most one in ten seconds is: whoever sends them has proved " +
+			"nothing.",
+		Access: readAccess(), Status: http.StatusOK, Errors: []int{http.StatusNotFound},
+	}, deliveryList, loggedDeliveryBody,
+		func(ctx context.Context, in *DeliveriesInput) ([]scheduling.LoggedDelivery, int, error) {
+			return h.Triggers.Deliveries(ctx, in.ID, in.Page())
+		}, exampleDeliveries()...)
 	rotate := rotated.Act("rotate-secret", audit.TriggerRotate, "Make a new signing secret for a trigger",
 		"The secret is shown in this answer alone; the one before holds no more. The token stays.")
 	rotate.ID, rotate.Errors = "rotate-trigger-secret", []int{http.StatusNotFound}

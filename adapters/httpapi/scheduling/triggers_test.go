@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	"github.com/writ-automation/writ/ports/object"
@@ -52,6 +53,12 @@ func TestTriggers(t *testing.T) {
 		Is(200, `{"triggers":[`+triggerJSON+`],"count":1,"total":7,"limit":2}`)
 	f.wasAsked(scheduling.Filter{Name: "push", Org: "o", TemplateID: "t"}, page.Window{Offset: 1, Limit: 2})
 	f.Call("GET", "/v1/triggers?branch=main", "viewer", "").Problem(400, "invalid")
+	f.Call("GET", "/v1/triggers/known/deliveries?limit=2&offset=1", "viewer", "").Is(200, `{"deliveries":[{"at":"`+
+		past.Format(time.RFC3339Nano)+`","verdict":"ignored","event":"push","delivery_id":"1","reason":"busy"},{"at":"`+
+		past.Format(time.RFC3339Nano)+`","verdict":"fired","run_id":"run_1"}],"count":2,"total":7,"limit":2}`)
+	f.wasAsked("known", page.Window{Offset: 1, Limit: 2})
+	f.Call("GET", "/v1/triggers/other/deliveries", "viewer", "").Problem(404, "trigger_not_found")
+	f.Call("GET", "/v1/triggers/known/deliveries?limit=x", "viewer", "").Problem(400, "invalid")
 	rotated := f.Call("POST", "/v1/triggers/known/rotate-secret", "operator", "").
 		Is(200, `{`+triggerMembers+`,"signing_secret":"`+signing+`"}`).Has("ETag", `"3"`)
 	f.wasAsked("known", "rotated")

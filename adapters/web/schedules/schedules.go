@@ -173,7 +173,11 @@ func (h *handlers) trigger(r *shell.Request) (*shell.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &shell.Page{Title: t.Name, Nav: shell.Launch, Body: triggerPage(t, template)}, nil
+	log, _, err := h.Triggers.Deliveries(r.Context(), t.ID, page.Window{Limit: scheduling.DeliveryLog})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a fault
+	}
+	return &shell.Page{Title: t.Name, Nav: shell.Launch, Body: triggerPage(t, template, log)}, nil
 }
 
 // nameOf returns the name of a template, or nothing if the viewer cannot read it or it is gone.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -33,6 +34,12 @@ const (
 	triggerHint   = "A trigger launches a template when a forge reports a push. It has its own address and secret."
 	recipeText    = "How to set up the forge"
 	hookHint      = "The address was shown once, when the trigger was created."
+
+	deliveriesText  = "Deliveries"
+	deliveriesTable = "The newest deliveries, the newest first"
+	emptyLog        = "Nothing was delivered to the address yet, or the token in the address was wrong."
+	logHint         = "The newest 50 are kept, and of refused ones at most one in ten seconds."
+	runText         = "the run"
 )
 
 func switchedText(on bool) string {
@@ -131,6 +138,29 @@ func recipes() []recipe {
 		{"GitHub", "Settings, Webhooks: the address as Payload URL, application/json, the secret, the push event."},
 		{"GitLab", "Settings, Webhooks: the address as URL, the secret as Secret token, Push events."},
 		{"Gitea and Forgejo", "Settings, Webhooks: the address as Target URL, POST, application/json, the secret."},
-		{"Bitbucket", "Repository settings, Webhooks: the address as URL, the secret, Repository push."},
 	}
+}
+
+// verdictState is the state of a delivery.
+func verdictState(v scheduling.Verdict) shell.State {
+	switch v {
+	case scheduling.Fired:
+		return shell.State{Glyph: "done", Word: "Started a run"}
+	case scheduling.Repeated:
+		return shell.State{Glyph: "skip", Word: "Came before"}
+	case scheduling.Ignored:
+		return shell.State{Glyph: "skip", Word: "Ignored"}
+	case scheduling.Refused:
+		return shell.State{Glyph: "deny", Word: "Refused"}
+	case scheduling.Failed:
+	}
+	return shell.State{Glyph: "fail", Word: "Started no run"}
+}
+
+// reasonText says why a delivery started nothing.
+func reasonText(d scheduling.LoggedDelivery) string {
+	if d.Reason == runs.TemplateBusy.Name {
+		return "the template is busy"
+	}
+	return d.Reason
 }

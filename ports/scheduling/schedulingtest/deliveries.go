@@ -1,9 +1,12 @@
 package schedulingtest
 
 import (
+	"context"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -18,6 +21,8 @@ func deliveryCases() map[string]func(*testing.T, *env) {
 		"a body":                 deliveryBody,
 		"a body that failed":     deliveryBodyFailure,
 		"an old body":            deliveryBodyOld,
+		"the log":                deliveryLog,
+		"the log ends":           deliveryLogEnds,
 	}
 }
 
@@ -201,4 +206,71 @@ func deliveryBodyOld(t *testing.T, e *env) {
 	tidy()
 	e.older(t, 0)
 	e.rememberKeys(t, h.ID, signed("2", "b"), leaseTime, true)
+}
+
+func (e *env) logged(t *testing.T, trigger string, w page.Window) ([]scheduling.LoggedDelivery, int) {
+	t.Helper()
+	list, total, err := e.Deliveries.LoggedDeliveries(t.Context(), trigger, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		if time.Since(list[i].At).Abs() > time.Hour {
+			t.Errorf("%+v is not of now", list[i])
+		}
+		list[i].At = time.Time{}
+	}
+	return list, total
+}
+
+func deliveryLog(t *testing.T, e *env) {
+	h, other := e.hook(t), e.hook(t)
+	first := scheduling.LoggedDelivery{Verdict: scheduling.Fired, Event: "push", DeliveryID: hard, RunID: "run_1"}
+	second := scheduling.LoggedDelivery{Verdict: scheduling.Refused, Reason: hard}
+	for _, d := range []scheduling.LoggedDelivery{first, second} {
+		if err := e.Deliveries.LogDelivery(t.Context(), h.ID, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, total := e.logged(t, h.ID, page.Window{})
+	same(t, "the log", []scheduling.LoggedDelivery{second, first}, list)
+	part, of := e.logged(t, h.ID, page.Window{Offset: 1, Limit: 1})
+	same(t, "a part", []scheduling.LoggedDelivery{first}, part)
+	if total != 2 || of != 2 {
+		t.Errorf("%d and %d are counted", total, of)
+	}
+	if list, total := e.logged(t, other.ID, page.Window{}); len(list) != 0 || total != 0 {
+		t.Errorf("another trigger has %d, %+v", total, list)
+	}
+	if err := e.Deliveries.LogDelivery(t.Context(), "trg_gone", first); !scheduling.TriggerNotFound.Is(err) {
+		t.Errorf("a trigger that is gone: %v", err)
+	}
+	err := e.Unit.Do(t.Context(), func(ctx context.Context) error { return e.Triggers.DeleteTrigger(ctx, h.ID, 0) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, total := e.logged(t, h.ID, page.Window{}); total != 0 {
+		t.Errorf("%d are left of a trigger that is gone", total)
+	}
+}
+
+func deliveryLogEnds(t *testing.T, e *env) {
+	h, other := e.hook(t), e.hook(t)
+	if err := e.Deliveries.LogDelivery(t.Context(), other.ID, scheduling.LoggedDelivery{Reason: "kept"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range scheduling.DeliveryLog + 2 {
+		d := scheduling.LoggedDelivery{Verdict: scheduling.Ignored, Reason: strconv.Itoa(i)}
+		if err := e.Deliveries.LogDelivery(t.Context(), h.ID, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, total := e.logged(t, h.ID, page.Window{})
+	if total != scheduling.DeliveryLog || len(list) != total || list[0].Reason != strconv.Itoa(total+1) ||
+		list[total-1].Reason != "2" {
+		t.Errorf("%d of %d, from %+v to %+v", len(list), total, list[0], list[len(list)-1])
+	}
+	if _, total := e.logged(t, other.ID, page.Window{}); total != 1 {
+		t.Errorf("another trigger has %d", total)
+	}
 }

@@ -4034,6 +4034,17 @@ var operations = []Operation{
 		{Name: "events", Type: "array", Items: "string"},
 		{Name: "org_id", Type: "string"},
 	}},
+	{ID: "list-trigger-deliveries", Method: "GET", Path: "/v1/triggers/{id}/deliveries", Tag: "scheduling", Summary: "List the newest deliveries of a trigger and what became of them", Description: "The newest 50 are kept. Of refused ones, at most one in ten seconds is: whoever sends them has proved nothing.", Query: []Member{
+		{Name: "offset", Type: "integer", Description: "The number of rows to skip."},
+		{Name: "limit", Type: "integer", Description: "At most 1000, which is also the default; a larger number means 1000."},
+	}, List: "deliveries", Answer: []Member{
+		{Name: "at", Type: "string", Format: "date-time"},
+		{Name: "verdict", Type: "string"},
+		{Name: "event", Type: "string"},
+		{Name: "delivery_id", Type: "string"},
+		{Name: "reason", Type: "string"},
+		{Name: "run_id", Type: "string"},
+	}},
 	{ID: "rotate-trigger-secret", Method: "POST", Path: "/v1/triggers/{id}/rotate-secret", Tag: "scheduling", Summary: "Make a new signing secret for a trigger", Description: "The secret is shown in this answer alone; the one before holds no more. The token stays.", Answer: []Member{
 		{Name: "id", Type: "string"},
 		{Name: "created_at", Type: "string", Format: "date-time"},

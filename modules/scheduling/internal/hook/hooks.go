@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -37,7 +38,9 @@ type Hooks struct {
 	sealer     scheduling.Sealer
 	owners     scheduling.Owners
 	launcher   catalog.Launcher
+	clock      clock.Clock
 	log        *slog.Logger
+	refusals   refusals
 }
 
 var _ scheduling.Hooks = (*Hooks)(nil)
@@ -45,9 +48,9 @@ var _ scheduling.Hooks = (*Hooks)(nil)
 // New creates a Hooks.
 func New(
 	t scheduling.TriggerStore, d scheduling.DeliveryStore, s scheduling.Sealer, o scheduling.Owners, l catalog.Launcher,
-	log *slog.Logger,
+	c clock.Clock, log *slog.Logger,
 ) *Hooks {
-	return &Hooks{triggers: t, deliveries: d, sealer: s, owners: o, launcher: l, log: log}
+	return &Hooks{triggers: t, deliveries: d, sealer: s, owners: o, launcher: l, clock: c, log: log}
 }
 
 // Errors: also TooLarge for a delivery of more than scheduling.MaxHook bytes, Unavailable for one that is still in
@@ -60,23 +63,34 @@ func (h *Hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.
 	if err != nil {
 		return scheduling.Delivered{}, err
 	}
-	authenticated, err := h.prove(ctx, &t, &d)
+	line := scheduling.LoggedDelivery{Verdict: scheduling.Refused}
+	out, err := h.answer(ctx, &t, &d, &line)
+	h.note(ctx, t.ID, &line, out, err)
+	return out, err
+}
+
+// answer answers a delivery, and notes in its line what it is and how far it came.
+func (h *Hooks) answer(
+	ctx context.Context, t *scheduling.StoredTrigger, d *scheduling.Delivery, line *scheduling.LoggedDelivery,
+) (scheduling.Delivered, error) {
+	authenticated, err := h.prove(ctx, t, d)
 	if err != nil {
 		return scheduling.Delivered{}, err
 	}
-	from, event, err := recognise(&d)
+	from, event, err := recognise(d)
 	if err != nil {
 		return scheduling.Delivered{}, err
 	}
+	line.Event, line.DeliveryID = oneLine(event), oneLine(d.Header.Get(from.delivery))
 	if event == "ping" {
 		return ignored("ping"), nil
 	}
-	p, err := decode(&d)
+	p, err := decode(d)
 	if err != nil {
 		return scheduling.Delivered{}, err
 	}
 	event = p.event(event)
-	if !wanted(t.Events, event) {
+	if line.Event = oneLine(event); !wanted(t.Events, event) {
 		return ignored("the event is not one that the trigger waits for"), nil
 	}
 	raw, err := p.read(event)
@@ -89,7 +103,8 @@ func (h *Hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.
 	case raw.deleted:
 		return ignored("a deletion leaves nothing to run on"), nil
 	}
-	return h.once(ctx, &t.Trigger, from.keys(&d, authenticated), raw.push)
+	line.Verdict = scheduling.Failed
+	return h.once(ctx, &t.Trigger, from.keys(d, authenticated), raw.push, line)
 }
 
 func ignored(why string) scheduling.Delivered { return scheduling.Delivered{Ignored: why, Done: true} }
@@ -130,7 +145,7 @@ const (
 
 // once launches for the first delivery of its keys, and returns its result for every other one.
 func (h *Hooks) once(
-	ctx context.Context, t *scheduling.Trigger, k scheduling.DeliveryKeys, p push,
+	ctx context.Context, t *scheduling.Trigger, k scheduling.DeliveryKeys, p push, line *scheduling.LoggedDelivery,
 ) (scheduling.Delivered, error) {
 	pause := firstLook
 	for n := 1; ; n++ {
@@ -141,6 +156,7 @@ func (h *Hooks) once(
 		case fresh:
 			return h.fire(ctx, t, k, p)
 		case was.Done:
+			line.Verdict = scheduling.Repeated
 			return was, nil
 		case n == looks:
 			return scheduling.Delivered{}, &fault.Error{Kind: fault.Unavailable, Message: "this delivery is under way",

@@ -24,14 +24,17 @@ type Triggers struct {
 	object.Kernel
 	permissions *object.Permissions
 	store       scheduling.TriggerStore
+	log         scheduling.DeliveryStore
 	sealer      scheduling.Sealer
 }
 
 var _ scheduling.Triggers = (*Triggers)(nil)
 
 // New creates a Triggers.
-func New(k object.Kernel, p *object.Permissions, s scheduling.TriggerStore, sealer scheduling.Sealer) *Triggers {
-	return &Triggers{Kernel: k, permissions: p, store: s, sealer: sealer}
+func New(
+	k object.Kernel, p *object.Permissions, s scheduling.TriggerStore, log scheduling.DeliveryStore, sealer scheduling.Sealer,
+) *Triggers {
+	return &Triggers{Kernel: k, permissions: p, store: s, log: log, sealer: sealer}
 }
 
 const kind = "trigger"
@@ -158,4 +161,13 @@ func (t *Triggers) List(ctx context.Context, f scheduling.Filter, w page.Window)
 		return nil, 0, err
 	}
 	return t.store.ListTriggers(ctx, scope, f, w)
+}
+
+func (t *Triggers) Deliveries(
+	ctx context.Context, id string, w page.Window,
+) ([]scheduling.LoggedDelivery, int, error) {
+	if _, err := t.Get(ctx, id); err != nil {
+		return nil, 0, err
+	}
+	return t.log.LoggedDeliveries(ctx, id, w)
 }
