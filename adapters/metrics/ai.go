@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/writ-automation/writ/ports/ai"
+	"github.com/writ-automation/writ/ports/audit"
 )
 
 // AI counts and measures the calls of the AI provider by this process.
@@ -27,7 +28,7 @@ func NewAI() *AI {
 			Name: "writ_ai_tokens_total", Help: "Tokens of requests and answers, as the provider counts them."},
 			[]string{"action"}),
 	}
-	for _, action := range ai.Actions() {
+	for _, action := range []audit.Action{audit.AIExplain, audit.AIDraft, audit.AIAsk, audit.AIPropose} {
 		for _, r := range ai.Results() {
 			a.calls.WithLabelValues(string(action), string(r))
 		}
@@ -51,8 +52,7 @@ func (a *AI) Collect(ch chan<- prometheus.Metric) {
 
 // Count counts a call that ended.
 func (a *AI) Count(c ai.Call) {
-	action := string(c.Action)
-	a.calls.WithLabelValues(action, string(c.Result)).Inc()
-	a.seconds.WithLabelValues(action).Add(max(0, c.Took.Seconds()))
-	a.tokens.WithLabelValues(action).Add(float64(max(0, c.Tokens)))
+	a.calls.WithLabelValues(c.Action, string(c.Result)).Inc()
+	a.seconds.WithLabelValues(c.Action).Add(max(0, c.Took.Seconds()))
+	a.tokens.WithLabelValues(c.Action).Add(float64(max(0, c.Tokens)))
 }

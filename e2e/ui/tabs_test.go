@@ -103,7 +103,8 @@ func TestDeliveries(t *testing.T) {
 	send := func(status int, id string, header ...string) {
 		t.Helper()
 		a := r.As("").Do(http.MethodPost, made.Path, `{"ref":"refs/heads/main"}`,
-			append([]string{"X-GitHub-Event", "push", "X-GitHub-Delivery", id, "Content-Type", "application/json"}, header...)...)
+			append([]string{"X-GitHub-Event", "push", "X-GitHub-Delivery", id, "Content-Type", "application/json"},
+				header...)...)
 		if a.Status != status {
 			t.Fatalf("%s: %d %s", id, a.Status, a.Body)
 		}

@@ -84,7 +84,7 @@ func (w *fixture) counted(t *testing.T, action audit.Action, want ai.Result) {
 	if len(w.calls) == 0 {
 		t.Fatalf("no call was counted, want %s %s", action, want)
 	}
-	if got := w.calls[len(w.calls)-1]; got.Action != action || got.Result != want ||
+	if got := w.calls[len(w.calls)-1]; got.Action != string(action) || got.Result != want ||
 		want == ai.Refused && (got.Took != 0 || got.Tokens != 0) {
 		t.Errorf("%+v was counted, want %s %s", got, action, want)
 	}

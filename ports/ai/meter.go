@@ -1,10 +1,6 @@
 package ai
 
-import (
-	"time"
-
-	"github.com/writ-automation/writ/ports/audit"
-)
+import "time"
 
 // Result is how a call of the provider ended.
 type Result string
@@ -20,17 +16,12 @@ const (
 // Results returns every result of a call.
 func Results() []Result { return []Result{Answered, NoAnswer, Canceled, Refused} }
 
-// Call is a call that ended. Its action is that of its entry in the trail.
+// Call is a call that ended.
 type Call struct {
-	Action audit.Action
+	Action string // of its entry in the trail, such as ai.ask
 	Result Result
 	Took   time.Duration // 0 if the provider was not asked
 	Tokens int           // 0 if that is unknown
-}
-
-// Actions returns the actions of calls, one for each method of Advisor.
-func Actions() []audit.Action {
-	return []audit.Action{audit.AIExplain, audit.AIDraft, audit.AIAsk, audit.AIPropose}
 }
 
 // Meter counts calls of the provider. It is safe for concurrent use.

@@ -27,6 +27,8 @@ const (
 	RelayBody = 8 << 20
 	// RelayResult is that of a result of work: the largest inventory in base64, and the rest of the result.
 	RelayResult = catalog.MaxInventory/3*4 + 64<<10
+	// RelayPlan is that of a plan, whose texts may become longer in JSON.
+	RelayPlan = 2 * RelayBody
 	// RelayPrefix begins the names of relay workers in leases and in the fleet, so that no name of a relay worker
 	// equals that of a worker with the database.
 	RelayPrefix = "relay/"

@@ -290,6 +290,8 @@ func TestBodySize(t *testing.T) {
 			limit = httpapi.DefaultBody
 		} else if c.id == "finish-work" {
 			limit = execution.RelayResult
+		} else if c.id == "propose-apply" {
+			limit = execution.RelayPlan
 		} else if !depthtest.Long && c.id != "append-log" && c.id != "save-run" {
 			continue // each takes a body of the whole size
 		}

@@ -115,7 +115,7 @@ func (h *handlers) reporting(r *httpapi.Router) {
 	}, h.facts)
 	declare(r, http.MethodPost, "/propose-apply", httpapi.Route{
 		ID: "propose-apply", Summary: "Report the plan of a dry run", Request: examplePlan(),
-		MaxBody: 2 * execution.RelayBody, Example: execution.RelayPlanned{RunID: exampleID},
+		MaxBody: execution.RelayPlan, Example: execution.RelayPlanned{RunID: exampleID},
 		Description: "The plan makes a run that applies it, which is held and bound to the digest. run_id names it. A held " +
 			"run of the same settings with the same digest is that run; one with another digest is rejected. run_id is empty " +
 			"for a plan without findings, and if a policy denies the run. At most 5000 findings; each resource, action and " +

@@ -71,7 +71,7 @@ func (c *Caller) Do(
 		err = &extension.AIError{Message: "the AI provider gave no answer"}
 	}
 	recorded := c.record(ctx, action, about, r, got, err)
-	c.count(ai.Call{Action: action, Result: result(ctx, cmp.Or(recorded, err)), Took: took, Tokens: got.Tokens})
+	c.count(ai.Call{Action: string(action), Result: result(ctx, cmp.Or(recorded, err)), Took: took, Tokens: got.Tokens})
 	if recorded != nil {
 		return ai.Answer{}, recorded
 	}
@@ -82,7 +82,9 @@ func (c *Caller) Do(
 }
 
 // Refuse counts a call that was refused before the provider was asked.
-func (c *Caller) Refuse(action audit.Action) { c.count(ai.Call{Action: action, Result: ai.Refused}) }
+func (c *Caller) Refuse(action audit.Action) {
+	c.count(ai.Call{Action: string(action), Result: ai.Refused})
+}
 
 func (c *Caller) count(call ai.Call) {
 	if c.Meter != nil {

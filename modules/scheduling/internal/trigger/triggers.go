@@ -32,7 +32,8 @@ var _ scheduling.Triggers = (*Triggers)(nil)
 
 // New creates a Triggers.
 func New(
-	k object.Kernel, p *object.Permissions, s scheduling.TriggerStore, log scheduling.DeliveryStore, sealer scheduling.Sealer,
+	k object.Kernel, p *object.Permissions, s scheduling.TriggerStore, log scheduling.DeliveryStore,
+	sealer scheduling.Sealer,
 ) *Triggers {
 	return &Triggers{Kernel: k, permissions: p, store: s, log: log, sealer: sealer}
 }
