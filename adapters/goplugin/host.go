@@ -22,8 +22,8 @@ type Config struct {
 	// Boundary has the boxes of the processes; nil keeps nothing apart.
 	Boundary *boundary.Boundary
 	Log      *slog.Logger
-	// Env has variables and their values by the names of the plugins' files. Only the supervised process of the plugin gets
-	// them.
+	// Env has variables and their values by the names of the plugins' files. Only the supervised process of the plugin
+	// gets them.
 	Env map[string]map[string]secret.Text
 	// Taken are the extensions that exist already.
 	Taken Names

@@ -21,7 +21,8 @@ func TestPluginEnv(t *testing.T) {
 		"siem": "is not PLUGIN=VARIABLE", "=A": "is not PLUGIN=VARIABLE", "siem=": "is not PLUGIN=VARIABLE",
 		"siem=A=c4nary": "is not PLUGIN=VARIABLE", "siem=1A": "is not PLUGIN=VARIABLE",
 		"siem=PATH": "PATH is not for plugins", "siem=WRIT_X": "WRIT_X is not for plugins",
-		"siem=PLUGIN_CLIENT_CERT": "is not for plugins", "siem=GONE": "the variable GONE of the plugin siem is empty or not set",
+		"siem=PLUGIN_CLIENT_CERT": "is not for plugins",
+		"siem=GONE":               "the variable GONE of the plugin siem is empty or not set",
 	} {
 		if _, err := pluginEnv([]string{text}, "/plugins", env); err == nil ||
 			!strings.HasPrefix(err.Error(), "plugin-env: ") || !strings.Contains(err.Error(), want) {

@@ -94,7 +94,8 @@ func observation() fx.Option {
 			fx.Annotate(logHeld, fx.ResultTags(events.SubscriptionGroup)),
 		),
 		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background,
-			a *metrics.AI, store runs.Store, w execution.WorkerStore, o identity.ObjectStore, trail audit.Trail, l system.DeadLetterStore,
+			a *metrics.AI, store runs.Store, w execution.WorkerStore, o identity.ObjectStore, trail audit.Trail,
+			l system.DeadLetterStore,
 			c portclock.Clock, d *db.DB, x execution.Boundary, f portestate.FleetStore, s *Settings) error {
 			names := declaredQueues(w, o)
 			if s.MetricsAuth {

@@ -130,9 +130,9 @@ func TestTargetsOfATemplate(t *testing.T) {
 	})
 }
 
-// due moves the next slot of each schedule into the past, so that no test waits for it. It saves another schedule, which
-// makes the server check for due slots. The schedules should be rare: a slot that comes while the run of the one before is
-// not finished is missed.
+// due moves the next slot of each schedule into the past, so that no test waits for it. It saves another schedule,
+// which makes the server check for due slots. The schedules should be rare: a slot that comes while the run of the one
+// before is not finished is missed.
 func (w *fixture) due() {
 	w.t.Helper()
 	w.Alter("UPDATE schedules SET next_run_at = ?", -time.Second)

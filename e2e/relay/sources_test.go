@@ -86,8 +86,8 @@ func TestFailingSourcesOfWorkers(t *testing.T) {
 	}
 }
 
-// TestLargeSourcesOfWorkers refreshes inventories near the largest size and above it, as without the relay. A refresh has
-// two minutes, most of which a binary with the race detector needs, so that no test runs beside it.
+// TestLargeSourcesOfWorkers refreshes inventories near the largest size and above it, as without the relay. A refresh
+// has two minutes, most of which a binary with the race detector needs, so that no test runs beside it.
 func TestLargeSourcesOfWorkers(t *testing.T) { //nolint:paralleltest // see above
 	w := newFixture(t, "")
 	w.worker("--name", "one")

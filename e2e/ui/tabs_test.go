@@ -87,7 +87,8 @@ func TestRotateTrigger(t *testing.T) {
 	contains(t, string(a.Body), "Store this now", "Signing secret")
 }
 
-// TestDeliveries shows what became of the deliveries of a trigger, to everyone who may read it. What a forge sends is text.
+// TestDeliveries shows what became of the deliveries of a trigger, to everyone who may read it. What a forge sends is
+// text.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	r := newSettingsRig(t)

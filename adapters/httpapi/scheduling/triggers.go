@@ -204,8 +204,8 @@ func (h *handlers) triggers(r *httpapi.Router) {
 	httpapi.HandleList(r, httpapi.Route{
 		Method: http.MethodGet, Path: k.Path + "/{id}/deliveries", ID: "list-trigger-deliveries", Tag: tag,
 		Summary: "List the newest deliveries of a trigger and what became of them",
-		Description: "The newest 50 are kept. Of refused ones, at most one in ten seconds is: whoever sends them has proved " +
-			"nothing.",
+		Description: "The newest 50 are kept. Of refused ones, at most one in ten seconds is: whoever sends them has " +
+			"proved nothing.",
 		Access: readAccess(), Status: http.StatusOK, Errors: []int{http.StatusNotFound},
 	}, deliveryList, loggedDeliveryBody,
 		func(ctx context.Context, in *DeliveriesInput) ([]scheduling.LoggedDelivery, int, error) {

@@ -131,7 +131,9 @@ func shape(_ context.Context, spec extension.ToolSpec, out io.Writer) (extension
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(spec.Command)))
 	if spec.DryRun {
 		return extension.ToolResult{Plan: &extension.Plan{Summary: "1 to create", Digest: digest,
-			Findings: []extension.PlanFinding{{Resource: "shape." + spec.Command, Action: "create", Diff: "+ " + spec.Env["PASS"]}},
+			Findings: []extension.PlanFinding{
+				{Resource: "shape." + spec.Command, Action: "create", Diff: "+ " + spec.Env["PASS"]},
+			},
 		}}, nil
 	}
 	if spec.PlanDigest != digest {
