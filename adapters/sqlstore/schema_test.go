@@ -36,7 +36,7 @@ func apart(table string) bool {
 // rowid reports whether the primary key of a table, of this column, is the rowid on SQLite.
 func rowid(table, column string) bool {
 	switch table {
-	case "runs", "audit_entries", "audit_private":
+	case "runs", "audit_entries", "audit_private", "hook_log":
 		return column == "seq"
 	default:
 		return column == "id" && slices.Contains([]string{"estate_hosts", "estate_runs", "estate_tasks"}, table)
