@@ -235,25 +235,30 @@ func call[P, R any](p *Page, what string, cmd cdp.Command[P, R], params P) R {
 // Eval evaluates an expression, and waits for it if it is a promise.
 func Eval[T any](p *Page, expression string) T {
 	p.t.Helper()
-	ctx, cancel := p.within()
-	defer cancel()
-	out, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	out, err := eval[T](p, expression)
 	if err != nil {
 		p.t.Fatalf("%s: %v\n%s", expression, err, strings.Join(p.Problems(), "\n"))
 	}
 	return out
 }
 
-// Wait waits until an expression is true.
+func eval[T any](p *Page, expression string) (T, error) {
+	ctx, cancel := p.within()
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// Wait waits until an expression is true. One that fails is not true yet: the page may just be going to another one.
 func (p *Page) Wait(what, expression string) {
 	p.t.Helper()
 	for end := time.Now().Add(limit); ; <-time.After(20 * time.Millisecond) {
-		if Eval[bool](p, "(async () => Boolean("+expression+"))()") {
+		got, err := eval[bool](p, "(async () => Boolean("+expression+"))()")
+		if got {
 			return
 		}
 		if time.Now().After(end) {
 			p.Shot("timeout")
-			p.t.Fatalf("not within %s: %s\n%s", limit, what, strings.Join(p.Problems(), "\n"))
+			p.t.Fatalf("not within %s: %s (%v)\n%s", limit, what, err, strings.Join(p.Problems(), "\n"))
 		}
 	}
 }
