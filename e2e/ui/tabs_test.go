@@ -115,7 +115,7 @@ func TestDeliveries(t *testing.T) {
 	send(http.StatusOK, "two", "X-GitHub-Event", "issues")
 	send(http.StatusUnauthorized, "three", "X-Hub-Signature-256", "sha256=00")
 	html := settingsPage(t, r.roles["viewer"], page, http.StatusOK)
-	contains(t, html, "Started a run", "Came before", "Ignored", "Refused", "&lt;b&gt;one",
+	contains(t, html, "Started a run", "Repeated", "Ignored", "Refused", "&lt;b&gt;one",
 		"the signature of the delivery is missing or wrong", "/ui/runs/run_")
 	lacks(t, html, "<b>one", "Nothing was delivered")
 }

@@ -1,6 +1,7 @@
 package scheduling_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,27 @@ func TestDeliveriesAreLogged(t *testing.T) {
 		b.fixture.set(func() { b.fixture.levels = map[string]access.Level{tpl1: access.None} })
 		_, _, err = b.Triggers.Deliveries(b.as("usr_2"), x.ID, page.Window{})
 		refused(t, "without the right to read it", err, scheduling.TriggerNotFound, "")
+	})
+}
+
+// TestServersFaultIsNoRefusal: a delivery that cannot be checked has failed, and may be sent again.
+func TestServersFaultIsNoRefusal(t *testing.T) {
+	eachHook(t, func(t *testing.T, b *bundle, _ *counting) {
+		x := b.hook()
+		err := b.d.Do(t.Context(), func(ctx context.Context) error { // the key that sealed the secret is gone
+			_, err := b.store.ReplaceSecret(ctx, x.ID, []byte("odd"), start)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Hooks.Deliver(b.outside(), github(x, "1")); err == nil {
+			t.Fatal("it was taken")
+		}
+		list, _, err := b.Triggers.Deliveries(b.as("usr_1"), x.ID, page.Window{})
+		if err != nil || len(list) != 1 || list[0].Verdict != scheduling.Failed || list[0].Reason == "" {
+			t.Errorf("%+v, %v", list, err)
+		}
 	})
 }
 

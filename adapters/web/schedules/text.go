@@ -147,7 +147,7 @@ func verdictState(v scheduling.Verdict) shell.State {
 	case scheduling.Fired:
 		return shell.State{Glyph: "done", Word: "Started a run"}
 	case scheduling.Repeated:
-		return shell.State{Glyph: "skip", Word: "Came before"}
+		return shell.State{Glyph: "skip", Word: "Repeated"}
 	case scheduling.Ignored:
 		return shell.State{Glyph: "skip", Word: "Ignored"}
 	case scheduling.Refused:

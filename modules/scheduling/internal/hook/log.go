@@ -5,9 +5,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/writ-automation/writ/modules/scheduling/internal/records"
-	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -49,6 +50,9 @@ func (h *Hooks) note(
 		if line.Verdict == scheduling.Refused && !h.refusals.logs(triggerID, h.clock.Now()) {
 			return
 		}
+		if !scheduling.BadSignature.Is(failed) && !fault.Is(failed, fault.Invalid) {
+			line.Verdict = scheduling.Failed // the server's fault
+		}
 	case line.Verdict == scheduling.Repeated:
 	case d.Ignored != "":
 		line.Verdict = scheduling.Ignored
@@ -65,15 +69,16 @@ func (h *Hooks) note(
 	}
 }
 
-// oneLine returns the beginning of a text without line ends and control characters.
+// oneLine returns the beginning of a text of a forge, in which spaces stand for what is not printed: line ends, control
+// characters, and those that hide or reorder others.
 func oneLine(s string) string {
 	if len(s) > maxLine {
 		s = s[:maxLine]
 	}
 	return strings.Map(func(r rune) rune {
-		if object.LineBreak(r) {
-			return ' '
+		if unicode.IsPrint(r) {
+			return r
 		}
-		return r
+		return ' '
 	}, strings.ToValidUTF8(s, ""))
 }
