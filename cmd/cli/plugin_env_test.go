@@ -2,8 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/writ-automation/writ/cmd/compose"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 func TestPluginEnv(t *testing.T) {
@@ -31,5 +35,18 @@ func TestPluginEnv(t *testing.T) {
 	}
 	if _, err := pluginEnv([]string{"siem=A"}, "", env); err == nil || !strings.Contains(err.Error(), "plugins-dir") {
 		t.Errorf("without a directory: %v", err)
+	}
+}
+
+// TestPluginEnvIsForgotten: children inherit no variable of a plugin, and the others stay.
+func TestPluginEnvIsForgotten(t *testing.T) {
+	t.Setenv("C4NARY_PLUGIN", "secret")
+	t.Setenv("C4NARY_OTHER", "kept")
+	x := &compose.Executor{PluginEnv: map[string]map[string]secret.Text{"siem": {"C4NARY_PLUGIN": "secret"}}}
+	if err := forgetEnvironment(x); err != nil {
+		t.Fatal(err)
+	}
+	if _, is := os.LookupEnv("C4NARY_PLUGIN"); is || os.Getenv("C4NARY_OTHER") != "kept" {
+		t.Errorf("the environment is %v", os.Environ())
 	}
 }
