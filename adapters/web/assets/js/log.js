@@ -51,7 +51,7 @@ class View {
     if (hash) { this.mark = [Number(hash[1]), Number(hash[2] || hash[1])].sort((x, y) => x - y); await this.line(this.mark[0]); }
     else if (this.live) this.setFollow(true);
     else this.end();
-    this.ask();
+    this.paint();
     this.part?.start();
     this.pane.dataset.ready = '';
     if (!this.live && !b.known()) this.number();
