@@ -26,7 +26,7 @@ type GatheredFacts struct {
 
 // FactQueue holds gathered facts until the estate has them. They outlive their run.
 type FactQueue interface {
-	// TakeFacts deletes and returns the facts that were gathered first, at most limit. Those that another unit takes are
-	// left to it. The unit that takes them must store them.
+	// TakeFacts deletes and returns the facts that were gathered first, at most limit, and none after those that have
+	// MaxFacts bytes together. Those that another unit takes are left to it. The unit that takes them must store them.
 	TakeFacts(ctx context.Context, limit int) ([]GatheredFacts, error)
 }

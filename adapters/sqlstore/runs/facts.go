@@ -59,8 +59,11 @@ func (s *Store) TakeFacts(ctx context.Context, limit int) ([]runs.GatheredFacts,
 		Apply(db.AtMost(limit), s.dialect.LockSkip).Scan(ctx); err != nil {
 		return nil, db.Wrap(err, "take facts")
 	}
-	out := make([]runs.GatheredFacts, len(rows))
-	for i, r := range rows {
+	out, bytes := make([]runs.GatheredFacts, 0, len(rows)), 0
+	for _, r := range rows {
+		if bytes >= runs.MaxFacts {
+			break
+		}
 		objects, err := s.objectsOf(ctx, q, r.ScopeID)
 		if err != nil {
 			return nil, err
@@ -69,10 +72,11 @@ func (s *Store) TakeFacts(ctx context.Context, limit int) ([]runs.GatheredFacts,
 		if err != nil {
 			return nil, fmt.Errorf("read the facts of %s: %w", r.Host, err)
 		}
-		out[i] = runs.GatheredFacts{RunID: r.RunID, Objects: objects,
-			HostFacts: runs.HostFacts{Host: r.Host, GatheredAt: r.GatheredAt.UTC(), Facts: facts}}
+		bytes += len(facts)
+		out = append(out, runs.GatheredFacts{RunID: r.RunID, Objects: objects,
+			HostFacts: runs.HostFacts{Host: r.Host, GatheredAt: r.GatheredAt.UTC(), Facts: facts}})
 	}
-	for part := range slices.Chunk(rows, rowsPerInsert) {
+	for part := range slices.Chunk(rows[:len(out)], rowsPerInsert) {
 		if _, err := db.Modify(ctx, q.NewDelete().Model(&part).WherePK()); err != nil {
 			return nil, fmt.Errorf("take facts: %w", err)
 		}

@@ -3,6 +3,7 @@ package runstest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ func summaryCases() map[string]func(*testing.T, *env) {
 		"hosts":             saveHosts,
 		"tasks":             saveTasks,
 		"facts":             saveFacts,
+		"large facts":       takeLargeFacts,
 		"means":             hostMeans,
 		"the run before":    previous,
 		"that may be read":  previousReadable,
@@ -99,6 +101,26 @@ func saveFacts(t *testing.T, e *env) {
 	}
 	if d := diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// takeLargeFacts takes few large readings at once, so that who takes them is done soon.
+func takeLargeFacts(t *testing.T, e *env) {
+	r := e.add(t)
+	list := make([]runs.HostFacts, 4)
+	for i, size := range []int{runs.MaxFacts, runs.MaxFacts / 2, runs.MaxFacts / 2, 8} {
+		list[i] = runs.HostFacts{Host: "h", GatheredAt: at(time.Duration(i) * time.Second),
+			Facts: raw(`{"k":"` + strings.Repeat("x", size-8) + `"}`)}
+	}
+	e.must(t, func(ctx context.Context) error { return e.Summaries.SaveFacts(ctx, r.ID, list) })
+	for i, want := range []int{1, 2, 1, 0} {
+		e.must(t, func(ctx context.Context) error {
+			some, err := e.Facts.TakeFacts(ctx, 16)
+			if len(some) != want {
+				t.Errorf("take %d has %d readings, want %d", i+1, len(some), want)
+			}
+			return err
+		})
 	}
 }
 
