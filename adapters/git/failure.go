@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/lazyregexp"
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 // maxSentence is the maximum length, in characters, of a reported line of a program's output.
@@ -158,15 +158,5 @@ func (k *Checkouts) clean(line string, s *session) string {
 	}
 	line = userInfo.ReplaceAllString(line, "$1")
 	line = strings.ReplaceAll(line, k.cfg.Dir, "…")
-	line = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || !unicode.IsPrint(r) && r != ' ' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(line, "?"))
-	line = strings.Join(strings.Fields(line), " ")
-	if r := []rune(line); len(r) > maxSentence {
-		line = string(r[:maxSentence-1]) + "…"
-	}
-	return line
+	return plaintext.Line(line, maxSentence)
 }

@@ -10,13 +10,13 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/lazyregexp"
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 var _ catalog.Collector = (*Collector)(nil)
@@ -124,11 +124,7 @@ var (
 
 // clean returns one line of limited length without secrets: its beginning.
 func clean(text string, secrets []string) string {
-	text = line(text, secrets)
-	if r := []rune(text); len(r) > maxSentence {
-		text = string(r[:maxSentence-1]) + "…"
-	}
-	return text
+	return plaintext.Cut(line(text, secrets), maxSentence)
 }
 
 // cleanEnd is clean for what a program said last: the end of the line.
@@ -144,13 +140,7 @@ func cleanEnd(text string, secrets []string) string {
 func line(text string, secrets []string) string {
 	text = scrub(text, secrets)
 	text = userInfo.ReplaceAllString(text, "$1")
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
-	return private.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
+	return private.ReplaceAllString(plaintext.Line(text, len(text)), "")
 }
 
 // secretsIn returns the texts of all members with secret-looking names, at any depth.

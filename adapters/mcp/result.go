@@ -8,10 +8,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 // maxResult bounds the data in a result, in bytes.
@@ -105,11 +106,7 @@ func cut(s string, limit int) string {
 // contain more for an agent than for a person.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return r
-		case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r),
-			unicode.Is(unicode.Variation_Selector, r), r >= 0xe0000 && r <= 0xe0fff, r == 0x3164, r == 0x115f, r == 0x1160:
+		if r != '\n' && r != '\t' && plaintext.Unseen(r) {
 			return utf8.RuneError
 		}
 		return r

@@ -17,6 +17,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -67,7 +68,7 @@ func newEmail(c Config, agent string) (*email, error) {
 		return &email{}, nil
 	}
 	host, port, err := net.SplitHostPort(s.Addr)
-	if err != nil || host == "" || clean(host, maxName) != host {
+	if err != nil || host == "" || plaintext.Line(host, maxName) != host {
 		return nil, fault.BadField("smtp.addr", "has to be a host and a port, such as mail.example.com:587")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
@@ -94,8 +95,8 @@ func newEmail(c Config, agent string) (*email, error) {
 
 // sendable reports whether an address needs no quoting in an SMTP command.
 func sendable(address string) bool {
-	return len(address) <= 254 && clean(address, 254) == address && !strings.ContainsAny(address, " <>\"\\,;:()[]") &&
-		strings.Count(address, "@") == 1
+	return len(address) <= 254 && plaintext.Line(address, 254) == address &&
+		!strings.ContainsAny(address, " <>\"\\,;:()[]") && strings.Count(address, "@") == 1
 }
 
 func (*email) Kind() string { return "email" }
@@ -162,7 +163,7 @@ func page(r report) string {
 // failed returns the fault of a mail that was not accepted. It contains only the codes of the server, whose texts
 // repeat addresses.
 func (c *email) failed(ctx context.Context, err error) error {
-	who := "the mail server at " + clean(net.JoinHostPort(c.host, c.port()), maxName)
+	who := "the mail server at " + plaintext.Line(net.JoinHostPort(c.host, c.port()), maxName)
 	var message *textproto.Error
 	var sent *mail.SendError
 	var cert *tls.CertificateVerificationError

@@ -19,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 const (
@@ -71,7 +72,7 @@ func (p *poster) send(ctx context.Context, r request) error {
 			r.kind)
 	}
 	u.Fragment = ""
-	where := peer{kind: r.kind, host: clean(u.Host, maxName)}
+	where := peer{kind: r.kind, host: plaintext.Line(u.Host, maxName)}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(r.body))
 	if err != nil {
 		return notify.Refused.New("the url of the %s target is not an address", r.kind)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -64,7 +65,7 @@ func forms(p string) []string {
 		base64.RawURLEncoding.EncodeToString([]byte(p)),
 	}
 	for i := range list {
-		list[i] = clean(list[i], maxAnswer)
+		list[i] = plaintext.Line(list[i], maxAnswer)
 	}
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
@@ -73,11 +74,11 @@ func slash(r rune) bool { return r == '/' }
 
 // excerpt returns the beginning of an answer without secrets, or "" if a part of a secret remains.
 func (s *scrubber) excerpt(answer []byte) string {
-	text := clean(string(answer), 16*maxExcerpt)
+	text := plaintext.Line(string(answer), 16*maxExcerpt)
 	for _, k := range s.known {
 		text = regexp.MustCompile("(?i)"+regexp.QuoteMeta(k)).ReplaceAllLiteralString(text, secret.Mask)
 	}
-	text = cut(text, maxExcerpt)
+	text = plaintext.Cut(text, maxExcerpt)
 	low := strings.ToLower(text)
 	for _, k := range s.whole {
 		if len(k) >= 12 && containsPiece(low, k) {

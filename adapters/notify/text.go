@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -71,7 +71,7 @@ type report struct {
 // reportOf returns the report of a run. It contains nothing of its variables, environment, outputs and command.
 func reportOf(m notify.Message) report {
 	r := m.Run
-	out := report{run: clean(r.ID, maxName), began: r.StartedAt, ended: r.EndedAt}
+	out := report{run: plaintext.Line(r.ID, maxName), began: r.StartedAt, ended: r.EndedAt}
 	if m.Drift != nil {
 		out.drift(m)
 		return out
@@ -83,11 +83,11 @@ func reportOf(m notify.Message) report {
 		out.add("Duration", r.EndedAt.Sub(r.StartedAt).Round(time.Second).String())
 	}
 	out.add("Hosts", hosts(r.Hosts))
-	out.add("Asked by", clean(cmp.Or(r.Actor.Name, r.Actor.ID, string(r.Actor.Type)), maxName))
+	out.add("Asked by", plaintext.Line(cmp.Or(r.Actor.Name, r.Actor.ID, string(r.Actor.Type)), maxName))
 	if m.Event == notify.Held && r.HeldBy() != nil {
-		out.add("Held by", clean(cmp.Or(r.HeldBy().Name, r.HeldBy().ID), maxName))
+		out.add("Held by", plaintext.Line(cmp.Or(r.HeldBy().Name, r.HeldBy().ID), maxName))
 	}
-	out.add("Error", clean(r.Error, maxSentence))
+	out.add("Error", plaintext.Line(r.Error, maxSentence))
 	if n := len(r.Warnings); n > 0 {
 		out.add("Warnings", strconv.Itoa(n))
 	}
@@ -113,7 +113,7 @@ func (r *report) drift(m notify.Message) {
 	r.add("New drift", count(d.New, "resource")+" on "+count(known, "host"))
 	var names []string
 	for _, host := range d.Hosts[:min(len(d.Hosts), maxHosts)] {
-		if host = clean(host, maxName); host != "" {
+		if host = plaintext.Line(host, maxName); host != "" {
 			names = append(names, host)
 		}
 	}
@@ -122,7 +122,7 @@ func (r *report) drift(m notify.Message) {
 		hosts += fmt.Sprintf(" and %d more", more)
 	}
 	r.add("Hosts", hosts)
-	r.add("Playbook", clean(d.Playbook, maxName))
+	r.add("Playbook", plaintext.Line(d.Playbook, maxName))
 	r.add("Run", r.run)
 	if m.Link != "" {
 		r.facts = append(r.facts, fact{"Details", m.Link, true})
@@ -162,7 +162,7 @@ func outcome(m notify.Message, r *report) (verb, status string) {
 	if m.Event == notify.Held {
 		r.tone = waiting
 		if s := m.Run.Status; s != runs.PendingApproval { // decided before the delivery
-			return "was held for approval", clean(s.Shown(m.Run.Spec.DryRun), 40)
+			return "was held for approval", plaintext.Line(s.Shown(m.Run.Spec.DryRun), 40)
 		}
 		return "waits for approval", "waiting for approval"
 	}
@@ -186,14 +186,14 @@ func outcome(m notify.Message, r *report) (verb, status string) {
 		return "was rejected", string(s)
 	default:
 		r.tone = neutral
-		return "has ended", clean(string(s), 40)
+		return "has ended", plaintext.Line(string(s), 40)
 	}
 }
 
 // name is the run's own, or else that of its tool with its playbook.
 func name(r *runs.Run) string {
-	tool := clean(r.Spec.Tool+" "+r.Spec.Playbook, maxName)
-	return cmp.Or(clean(r.Name, maxName), tool, "A run")
+	tool := plaintext.Line(r.Spec.Tool+" "+r.Spec.Playbook, maxName)
+	return cmp.Or(plaintext.Line(r.Name, maxName), tool, "A run")
 }
 
 // hosts counts hosts by their outcome.
@@ -208,37 +208,4 @@ func hosts(c runs.HostCounts) string {
 		}
 	}
 	return strings.Join(out, ", ")
-}
-
-// clean converts a text to one line of at most most characters, without control characters, without characters that
-// hide or reorder others, and without space at its ends.
-func clean(s string, most int) string {
-	if len(s) > 16*most { // the following steps are linear, and the rest could not be shown
-		s = s[:16*most]
-	}
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r), unicode.IsControl(r), unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r):
-			return ' '
-		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r), unicode.Is(unicode.Cs, r), invisible(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return cut(strings.Join(strings.Fields(s), " "), most)
-}
-
-// invisible reports characters that are shown as nothing although they are not in the format category.
-func invisible(r rune) bool {
-	return r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u2800' || r == '\u3164' || r == '\uffa0' ||
-		unicode.Is(unicode.Variation_Selector, r) ||
-		unicode.Is(unicode.Noncharacter_Code_Point, r)
-}
-
-// cut keeps the first characters of a text and marks the cut.
-func cut(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
 }

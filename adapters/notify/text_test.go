@@ -5,31 +5,15 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/runs"
 )
-
-func TestClean(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"": "", "  a \t\r\n b  ": "a b", "a\x00b\x1b[0m\x7f": "a b [0m", "\u202eabc\u202c": "abc",
-		"a\u200bb\u200d\ufeff\u00adc": "abc", "a\u2028b\u2029c\u0085d": "a b c d",
-		"\xffa\xc3": "\ufffda\ufffd", "\U000e0041\U000e007f": "", "\u3164\u2800x": "x",
-		"Größe 京 שלום 😀": "Größe 京 שלום 😀", "e\u0301": "e\u0301", "☎\ufe0f": "☎",
-		"123456789012345678901": "1234567890123456789…", "1234567890123456789  x y": "1234567890123456789…",
-		strings.Repeat("é", 20): strings.Repeat("é", 20),
-	} {
-		if got := clean(in, 20); got != want {
-			t.Errorf("%q became %q instead of %q", in, got, want)
-		}
-	}
-}
 
 // TestAnyText checks that the functions for texts keep the limits of the services.
 func TestAnyText(t *testing.T) {
@@ -41,15 +25,7 @@ func TestAnyText(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		raw := string(rapid.SliceOf(rapid.Byte()).Draw(rt, "bytes")) + rapid.String().Draw(rt, "text")
 		most := rapid.IntRange(2, 60).Draw(rt, "most")
-		s := clean(raw, most)
-		if !utf8.ValidString(s) || utf8.RuneCountInString(s) > most || clean(s, most) != s || strings.TrimSpace(s) != s {
-			rt.Fatalf("%q became %q", raw, s)
-		}
-		if strings.ContainsFunc(s, func(r rune) bool {
-			return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.IsSpace(r) && r != ' '
-		}) {
-			rt.Fatalf("%q became %q", raw, s)
-		}
+		s := plaintext.Line(raw, most)
 		for name, esc := range escapers {
 			got, whole := truncate(s, most, esc), truncate(s, 1<<20, esc)
 			body, cut := strings.CutSuffix(got, "…")

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -51,7 +52,7 @@ func newTwilio(a Twilio, p *poster) (*twilio, error) {
 		return nil, fault.BadField("twilio.sid", "has to be the id of an account, 2 to 64 letters and digits")
 	case a.Token == "":
 		return nil, fault.BadField("twilio.token", "is missing")
-	case a.From == "" || clean(a.From, maxName) != a.From:
+	case a.From == "" || plaintext.Line(a.From, maxName) != a.From:
 		return nil, fault.BadField("twilio.from", "has to be a number, a sender's name or the id of a messaging service")
 	}
 	u, err := base("twilio.base_url", cmp.Or(a.BaseURL, twilioAPI))

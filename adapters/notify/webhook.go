@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 // webhook sends the record of a run to an address of the receiver's own.
@@ -42,9 +43,9 @@ func withEvent(m notify.Message) (out []byte, err error) {
 	out = m.Record
 	if m.Drift != nil {
 		d := *m.Drift
-		d.Playbook, d.Hosts = clean(d.Playbook, maxSentence), append([]string{}, d.Hosts...)
+		d.Playbook, d.Hosts = plaintext.Line(d.Playbook, maxSentence), append([]string{}, d.Hosts...)
 		for i := range d.Hosts {
-			d.Hosts[i] = clean(d.Hosts[i], maxSentence)
+			d.Hosts[i] = plaintext.Line(d.Hosts[i], maxSentence)
 		}
 		if out, err = lead("drift", d, out); err != nil {
 			return nil, err

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 // The faults of plans. RunNotPlanned is the report of a plan by a run that is no dry run, PlanConflict a second plan of
@@ -75,30 +75,16 @@ func planLine(at, s string, empty bool) error {
 }
 
 // plainText reports whether CleanPlanText leaves a text as it is.
-func plainText(s string, lines bool) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !planRune(c, lines) })
-}
+func plainText(s string, lines bool) bool { return CleanPlanText(s, lines) == s }
 
 // CleanPlanText returns a text as plans have it: UTF-8 in which U+FFFD stands for control characters and for those that
-// hide or reorder others, since people decide by what they see. Ends of lines and tabs stay in a text of several lines.
+// hide or reorder others, since people decide by what they see. Line feeds and tabs stay in a text of several lines.
 func CleanPlanText(s string, lines bool) string {
-	return strings.Map(func(c rune) rune {
-		if planRune(c, lines) {
-			return c
-		}
-		return unicode.ReplacementChar
-	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
-}
-
-func planRune(c rune, lines bool) bool {
-	const joiner = '\u200d' // in the signs of some scripts and in emoji
-	switch c {
-	case '\n', '\r', '\t':
-		return lines
-	case joiner:
-		return true
+	s = plaintext.Lines(s, unicode.ReplacementChar)
+	if !lines {
+		s = strings.NewReplacer("\n", "\ufffd", "\t", "\ufffd").Replace(s)
 	}
-	return !unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	return s
 }
 
 // StoredPlan is the plan of a run: of a dry run that reported it, or of a run that applies it.

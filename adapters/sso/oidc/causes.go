@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/oauth2"
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 // again is the delay after which a caller may retry a provider that did not answer.
@@ -61,25 +60,11 @@ func clip(err error) error {
 	if errors.As(err, &transport) {
 		text = transport.Err.Error()
 	}
-	return &clipped{text: printable(text, maxCause), cause: err}
+	return &clipped{text: plaintext.Line(text, maxCause), cause: err}
 }
 
 func (c *clipped) Error() string { return c.text }
 func (c *clipped) Unwrap() error { return c.cause }
-
-// printable makes an untrusted text safe for a log.
-func printable(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + "..."
-	}
-	return s
-}
 
 // knownErrors are the codes of RFC 6749 and OpenID Connect. Other texts in an answer are untrusted and never logged.
 func knownErrors() []string {

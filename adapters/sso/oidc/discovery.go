@@ -15,6 +15,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 // How long a provider's description is used. Keys are fetched again with it, so a revoked key is trusted for at most
@@ -139,7 +140,7 @@ func describe(ctx context.Context, client *http.Client, cfg Config) (*described,
 	algorithms := doc.accepted()
 	if len(algorithms) == 0 {
 		return nil, fmt.Errorf("it signs with %s, none of which is accepted",
-			printable(strings.Join(doc.Algorithms, ", "), maxCause))
+			plaintext.Line(strings.Join(doc.Algorithms, ", "), maxCause))
 	}
 	return &described{
 		endpoint: oauth2.Endpoint{AuthURL: doc.Authorization, TokenURL: doc.Token},

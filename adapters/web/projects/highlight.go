@@ -4,11 +4,16 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/plaintext"
 )
+
+// hiddenSign stands for characters that are not seen.
+const hiddenSign = '\u2426'
 
 // highlight divides a text into lines of spans. It reads each byte a bounded number of times, whatever the text is.
 func highlight(lang, text string) [][]span {
-	l := &lexer{lang: lang, src: visible(text)}
+	l := &lexer{lang: lang, src: plaintext.Lines(text, hiddenSign)}
 	switch lang {
 	case "yaml", "ini":
 		for line := range strings.SplitAfterSeq(l.src, "\n") {

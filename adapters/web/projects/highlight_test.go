@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 // joined is the text of highlighted lines.
@@ -77,7 +79,8 @@ func TestHighlightKeepsTheText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(pieces.Draw(t, "pieces"), "")
 		lang := rapid.SampledFrom(languages()).Draw(t, "language")
-		if got, want := joined(highlight(lang, text)), strings.TrimSuffix(visible(text), "\n"); got != want {
+		want := strings.TrimSuffix(plaintext.Lines(text, hiddenSign), "\n")
+		if got := joined(highlight(lang, text)); got != want {
 			t.Fatalf("%s: %q became %q", lang, want, got)
 		}
 	})
@@ -96,14 +99,6 @@ func TestHighlightIsFast(t *testing.T) {
 				t.Errorf("%s of %q took %s", lang, piece, took)
 			}
 		}
-	}
-}
-
-func TestVisible(t *testing.T) {
-	t.Parallel()
-	got := visible("a\u202eb\x00c\x1b[31m\xffd\r\ne\tf\u2028")
-	if want := "a\u2426b\u2426c\u2426[31m\ufffdd\ne\tf\u2426"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

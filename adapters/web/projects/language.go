@@ -3,7 +3,6 @@ package projects
 import (
 	"path"
 	"strings"
-	"unicode"
 )
 
 // span is a piece of a line with the class of its colour, empty for plain text.
@@ -43,20 +42,6 @@ func language(name, text string) string {
 		return "shell"
 	}
 	return ""
-}
-
-// visible replaces what would change how a text is read: invalid bytes, controls, and marks of the direction.
-func visible(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029':
-			return '\u2426'
-		}
-		return r
-	}, s)
 }
 
 // lines divides the spans at line ends.

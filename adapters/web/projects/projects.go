@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 type handlers struct{ Params }
@@ -154,7 +155,7 @@ func (v *filesView) readme(text []byte, _ string, err error) {
 	if v.ReadmeCut = len(text) > maxReadme; v.ReadmeCut {
 		text = text[:maxReadme]
 	}
-	v.Readme = visible(string(text))
+	v.Readme = plaintext.Lines(string(text), hiddenSign)
 }
 
 func (h *handlers) file(r *shell.Request, p catalog.Project, name string) (filesView, error) {

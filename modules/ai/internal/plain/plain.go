@@ -3,9 +3,9 @@ package plain
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/writ-automation/writ/ports/lazyregexp"
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 // escapes are the sequences by which programs move a terminal's cursor and color its text.
@@ -14,12 +14,7 @@ var escapes = lazyregexp.New("\x1b(\\[[0-9;:?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|
 // Text returns a text without control characters and without the characters that hide or reorder others. Line ends and
 // tabs stay.
 func Text(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r == '\u200d' || !unicode.In(r, unicode.Cc, unicode.Cf) {
-			return r
-		}
-		return -1
-	}, strings.ToValidUTF8(s, "\ufffd"))
+	return plaintext.Lines(s, -1)
 }
 
 // Output is Text for the output of programs, which may color it.

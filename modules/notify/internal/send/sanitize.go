@@ -5,12 +5,11 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -45,27 +44,10 @@ func sanitize(err error, hidden ...string) error {
 			message = strings.ReplaceAll(message, h, secret.Mask)
 		}
 	}
-	message = oneLine(address.ReplaceAllString(message, "${1}${2}/"+secret.Mask))
+	message = plaintext.Line(address.ReplaceAllString(message, "${1}${2}/"+secret.Mask), maxReason)
 	message = cmp.Or(message, "it failed without a reason")
 	if notify.Refused.Is(err) {
 		return notify.Refused.New("%s", message)
 	}
 	return &fault.Error{Kind: fault.Unavailable, Message: message}
-}
-
-// oneLine converts an external text to one line of bounded length.
-func oneLine(s string) string {
-	if len(s) > utf8.UTFMax*maxReason {
-		s = s[:utf8.UTFMax*maxReason]
-	}
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	if letters := []rune(s); len(letters) > maxReason {
-		s = string(letters[:maxReason])
-	}
-	return strings.TrimSpace(s)
 }

@@ -27,11 +27,11 @@ func TestSanitize(t *testing.T) {
 			`Post "https://hooks.example:8443/***": EOF`},
 		{errors.New("two: http://a.example and smtp://b.example/x."), "two: http://a.example/*** and smtp://b.example/***"},
 		{errors.New("the key S3CRETKEY is wrong"), "the key *** is wrong"},
-		{errors.New("a b\tc\r\nd\x00e\u2028f\xff"), "a b c  d e f\uFFFD"},
+		{errors.New("a b\tc\r\nd\x00e\u2028f\xff"), "a b c d e f\uFFFD"},
 		{errors.New("  "), "it failed without a reason"},
 		{fmt.Errorf("ask: %w", context.DeadlineExceeded), "it took too long"},
 		{(&fault.Error{Kind: fault.Invalid, Message: "said"}).Because(errors.New("S3CRET cause")), "said"},
-		{errors.New(strings.Repeat("ä", 5000)), strings.Repeat("ä", maxReason)},
+		{errors.New(strings.Repeat("ä", 5000)), strings.Repeat("ä", maxReason-1) + "…"},
 	} {
 		err := sanitize(c.err, "S3CRETKEY", "", "a")
 		var f *fault.Error

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -51,7 +52,7 @@ func (s *Sender) Send(ctx context.Context, d notify.Delivery) error {
 	}
 	channel, ok := s.Channels[d.Kind]
 	if !ok {
-		return notify.Refused.New("this server delivers no notifications of the kind %s", oneLine(d.Kind))
+		return notify.Refused.New("this server delivers no notifications of the kind %s", plaintext.Line(d.Kind, maxReason))
 	}
 	to, err := s.resolve(ctx, d, r)
 	if err != nil {

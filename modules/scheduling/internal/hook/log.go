@@ -2,10 +2,8 @@ package hook
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/fault"
@@ -17,7 +15,7 @@ const (
 	// causes no more writes than this.
 	refusalPause = 10 * time.Second
 	maxRefusals  = 1000 // triggers that are known to be refused
-	maxLine      = 200  // bytes of a text of a forge
+	maxLine      = 200  // characters of a text of a forge
 )
 
 // refusals knows when a refusal of each trigger was logged.
@@ -67,18 +65,4 @@ func (h *Hooks) note(
 	if err := h.deliveries.LogDelivery(ctx, triggerID, *line); err != nil {
 		h.log.ErrorContext(ctx, "a delivery was not logged", "trigger", triggerID, "err", err)
 	}
-}
-
-// oneLine returns the beginning of a text of a forge, in which spaces stand for what is not printed: line ends, control
-// characters, and those that hide or reorder others.
-func oneLine(s string) string {
-	if len(s) > maxLine {
-		s = s[:maxLine]
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(s, ""))
 }

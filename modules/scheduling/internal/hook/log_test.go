@@ -23,14 +23,3 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
-
-func TestOneLine(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"push": "push", "a\r\nb\x1b[2Jc\u2028": "a  b [2Jc ", "\u202egnp": " gnp", "\xff": "", "tür 京": "tür 京",
-	} {
-		if got := oneLine(text); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
-		}
-	}
-}

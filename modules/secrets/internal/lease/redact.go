@@ -6,14 +6,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
 const (
-	// maxMessage bounds an engine's message, in bytes.
+	// maxMessage bounds an engine's message, in characters.
 	maxMessage = 300
 	// maxRead bounds how much of a message is read.
 	maxRead = 64 << 10
@@ -86,7 +85,7 @@ func Redact(err error, secrets ...string) string {
 	for _, f := range list {
 		text = strings.ReplaceAll(text, f, secret.Mask)
 	}
-	return short(line(text))
+	return plaintext.Line(text, maxMessage)
 }
 
 // written returns the ways in which an engine may write a secret.
@@ -108,28 +107,4 @@ func written(s, trimmed string) []string {
 		}
 	}
 	return slices.DeleteFunc(out, func(f string) bool { return len(f) < shortest })
-}
-
-// line converts a text to one line.
-func line(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) ||
-			unicode.Is(unicode.Cf, r) {
-			return ' '
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
-}
-
-// short cuts a long text between two characters.
-func short(text string) string {
-	if len(text) <= maxMessage {
-		return text
-	}
-	cut := maxMessage
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "..."
 }

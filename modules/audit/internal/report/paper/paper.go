@@ -19,6 +19,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/a-h/templ"
+
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 //go:embed paper.css
@@ -140,11 +142,10 @@ func Invisible(r rune) bool {
 	switch r {
 	case '\n', '\t', ' ':
 		return false
-	case '⟦', '⟧', 0x2800, 0x1D159:
+	case '⟦', '⟧':
 		return true
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Zs,
-		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point)
+	return plaintext.Unseen(r) || unicode.Is(unicode.Zs, r)
 }
 
 // Count formats a number with its noun, such as "1 host" and "2,000 hosts".
