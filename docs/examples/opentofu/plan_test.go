@@ -186,3 +186,19 @@ func TestDigestIsOfTheChanges(t *testing.T) {
 		t.Error("a plan that is unreadable is read")
 	}
 }
+
+func TestLimited(t *testing.T) {
+	t.Parallel()
+	l := limited{most: 5}
+	for _, c := range []struct {
+		add, kept string
+		over      bool
+	}{{"abc", "abc", false}, {"de", "abcde", false}, {"", "abcde", false}, {"f", "abcde", true}, {"", "abcde", true}} {
+		if n, err := l.Write([]byte(c.add)); n != len(c.add) || err != nil {
+			t.Errorf("%q: %d bytes, %v", c.add, n, err)
+		}
+		if l.bytes.String() != c.kept || l.over != c.over {
+			t.Errorf("after %q it has %q, over %t", c.add, &l.bytes, l.over)
+		}
+	}
+}

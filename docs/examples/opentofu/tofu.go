@@ -98,11 +98,31 @@ func (t *job) run(ctx context.Context, stdout io.Writer, args ...string) (int, e
 
 // plan reads the plan that the job has made.
 func (t *job) plan(ctx context.Context) (*extension.Plan, int, error) {
-	var text bytes.Buffer
+	text := limited{most: maxShown}
 	code, err := t.run(ctx, &text, "show", "-json", "-no-color", planFile)
-	if err != nil || code != 0 {
+	switch {
+	case err != nil || code != 0:
 		return nil, code, err
+	case text.over:
+		return nil, 0, fmt.Errorf("the plan has more than %d bytes", maxShown)
 	}
-	p, err := readPlan(text.Bytes())
+	p, err := readPlan(text.bytes.Bytes())
 	return p, 0, err
+}
+
+// maxShown bounds what OpenTofu prints of a plan, in bytes.
+const maxShown = 64 << 20
+
+// limited keeps at most so many bytes of what is written to it.
+type limited struct {
+	bytes bytes.Buffer
+	most  int
+	over  bool // more was written
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	room := l.most - l.bytes.Len()
+	l.over = l.over || len(p) > room
+	l.bytes.Write(p[:min(len(p), room)])
+	return len(p), nil
 }
