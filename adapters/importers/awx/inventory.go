@@ -71,7 +71,8 @@ func (x *reader) inventory(e *entry, r *record) {
 			return
 		}
 		spec.Content, spec.Format = text.String(), string(catalog.JSON)
-		draft.Map(o, "%d hosts and %d groups became the content, in JSON.", len(all.Hosts), len(all.Children))
+		draft.Map(o, "%s and %s became the content, in JSON.", draft.Count(len(all.Hosts), "host"),
+			draft.Count(len(all.Children), "group"))
 	} else {
 		draft.Map(o, "The export has no hosts of this inventory.")
 	}

@@ -66,7 +66,7 @@ func questions(o *importer.Object, list []any) []importer.Question {
 		out = append(out, q)
 	}
 	if len(out) > 0 {
-		draft.Map(o, "%d questions became the survey.", len(out))
+		draft.Map(o, "%s became the survey.", draft.Count(len(out), "question"))
 	}
 	return out
 }

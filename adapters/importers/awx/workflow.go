@@ -53,7 +53,7 @@ func (x *reader) workflow(e *entry, r *record) {
 		return
 	}
 	spec.Steps = g.ordered()
-	draft.Map(o, "%d nodes became %d steps.", len(list), len(spec.Steps))
+	draft.Map(o, "%s became %s.", draft.Count(len(list), "node"), draft.Count(len(spec.Steps), "step"))
 	for _, member := range []string{"inventory", "limit", "job_tags", "skip_tags", "scm_branch"} {
 		if v := r.take(member); !blank(v) {
 			draft.Map(o, "%s is given to the steps whose templates ask for it, as before.", member)

@@ -49,11 +49,11 @@ func (Format) Read(ctx context.Context, e importer.Export) (importer.Draft, erro
 		return importer.Draft{}, err
 	}
 	if r.aged > 0 {
-		r.note("ohai_time", "%d nodes have data that is older than 30 days.", r.aged)
+		r.note("ohai_time", "The data of %s is older than 30 days.", draft.Count(r.aged, "node"))
 	}
 	if r.bare > 0 {
-		r.note("automatic", "%d nodes have no address, since they never converged or report none; their names are used.",
-			r.bare)
+		r.note("automatic", "The names of %s are the addresses, since they never converged or report none.",
+			draft.Count(r.bare, "node"))
 	}
 	if err := r.fleet.Inventory(&r.Builder, inventoryName, "", dropped); err != nil {
 		return importer.Draft{}, err

@@ -55,6 +55,14 @@ func (b *Builder) Add(o importer.Object) *importer.Object {
 	return &o
 }
 
+// Count returns a number with a regular noun: "1 host", "2 hosts".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // Skip adds an object that is not written.
 func (b *Builder) Skip(kind importer.Kind, name, ref, format string, args ...any) {
 	b.Add(importer.Object{

@@ -138,9 +138,9 @@ func (f *Fleet) Inventory(b *draft.Builder, name, ref, dropped string) error {
 		Kind: importer.Inventory, Name: b.Name(importer.Inventory, name), Ref: ref,
 		Spec: &importer.InventorySpec{Content: f.content(), Format: "yaml"}, Warnings: f.warnings,
 	})
-	draft.Map(o, "The inventory has %s of the fleet.", plural(len(f.hosts), "node"))
+	draft.Map(o, "The inventory has %s of the fleet.", draft.Count(len(f.hosts), "node"))
 	if len(f.groups) > 0 {
-		draft.Map(o, "It has %s: %s.", plural(len(f.groups), "group"), listed(slices.Sorted(maps.Keys(f.groups))))
+		draft.Map(o, "It has %s: %s.", draft.Count(len(f.groups), "group"), listed(slices.Sorted(maps.Keys(f.groups))))
 	}
 	for _, name := range f.renamed() {
 		draft.Map(o, "The group %q is named %s.", f.groups[name], name)
@@ -156,13 +156,6 @@ func (f *Fleet) renamed() []string {
 	names := slices.Sorted(maps.Keys(f.groups))
 	names = slices.DeleteFunc(names, func(n string) bool { return f.groups[n] == n })
 	return names[:min(20, len(names))]
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // listed returns the first names of a list.

@@ -7,7 +7,6 @@ package jenkins
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -147,7 +146,7 @@ func (r *reader) archive(ctx context.Context) error {
 	})
 	for _, n := range slices.Sorted(maps.Keys(others)) {
 		r.b.Skip("file", n, n, "Only configurations of jobs are imported; this part of the archive has %s.",
-			count(others[n], "other file"))
+			draft.Count(others[n], "other file"))
 	}
 	return err
 }
@@ -276,13 +275,6 @@ const maxField = 64 << 10 // bytes of a value that is more than a text
 
 // limited returns at most as much of a value as is looked at.
 func limited(s string) string { return s[:min(len(s), maxField)] }
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
 
 // isSet reports whether an element has a value other than false or nothing.
 func isSet(e *document.Element) bool {

@@ -75,7 +75,7 @@ func (w *work) matrix() {
 		combinations = longer
 	}
 	w.repeat(combinations)
-	draft.Map(w.o, "The %s of the axes became steps of a workflow.", count(total, "combination"))
+	draft.Map(w.o, "The %s of the axes became steps of a workflow.", draft.Count(total, "combination"))
 	if !w.inOrder {
 		draft.Map(w.o, "The combinations run at the same time.")
 	} else {

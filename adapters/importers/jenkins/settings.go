@@ -160,7 +160,7 @@ func (w *work) timeout(e *document.Element) {
 		return
 	}
 	w.t.Timeout = 60 * n
-	draft.Map(w.o, "The timeout of %s holds for each step.", count(n, "minute"))
+	draft.Map(w.o, "The timeout of %s holds for each step.", draft.Count(n, "minute"))
 	w.rest(e, "strategy", "timeoutMinutes", "timeoutPercentage", "timeoutType", "operationList")
 }
 

@@ -50,7 +50,7 @@ func (r *reader) flow(start *job, next map[*job][]link) string {
 		}
 	}
 	if lost > 20 {
-		need(o, "childProjects", "%s more are left out.", count(lost-20, "start"))
+		need(o, "childProjects", "%s more are left out.", draft.Count(lost-20, "start"))
 	}
 	o.Spec = &f.t
 	return o.Name

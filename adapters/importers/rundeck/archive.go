@@ -189,6 +189,6 @@ func (r *reader) otherFiles(count map[string]int) {
 			r.draft.Skip("file", "others", "", "files of %d more folders are no jobs, and are left out", len(folders)-most)
 			return
 		}
-		r.draft.Skip("file", f, f, "the folder has %d files that are no jobs, and are left out", count[f])
+		r.draft.Skip("file", f, f, "files that are no jobs are left out: %d", count[f])
 	}
 }

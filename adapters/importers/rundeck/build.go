@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/writ-automation/writ/adapters/importers/draft"
 )
 
 // build makes the templates of all jobs: first those of one step, which others may launch.
@@ -81,11 +83,11 @@ func (r *reader) workflow(j *job) {
 	}
 	g.start()
 	j.spec.Steps = g.steps
-	j.say("The job is a workflow of %d steps.", len(g.steps))
+	j.say("The job is a workflow of %s.", draft.Count(len(g.steps), "step"))
 	switch {
 	case j.retries > 0 && len(g.steps) == 1:
 		g.steps[0].Retries = j.retries
-		j.say("The step is retried up to %d times, as the job is in Rundeck.", j.retries)
+		j.say("The step is retried up to %s, as the job is in Rundeck.", draft.Count(j.retries, "time"))
 	case j.retries > 0:
 		j.warn("retry", "the job is not retried as a whole: only steps can be retried")
 	}

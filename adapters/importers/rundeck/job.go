@@ -179,7 +179,7 @@ func (j *job) limits(f fields) {
 			j.warn("timeout", "the timeout %q is no plain time, so that of the server applies", oneLine(text))
 		default:
 			j.spec.Timeout = seconds
-			j.say("The timeout is %d seconds.", seconds)
+			j.say("The timeout is %s.", draft.Count(seconds, "second"))
 		}
 	}
 	retry := f.take("retry")

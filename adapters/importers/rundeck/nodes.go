@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/writ-automation/writ/adapters/importers/draft"
 	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -78,7 +79,7 @@ func (n *nodes) dispatch(j *job, f fields, at string) {
 			n.forks = 0
 			j.warn(at+".threadcount", "the number of threads is no plain number; that of Ansible applies")
 		} else {
-			j.say("The thread count is %d forks.", n.forks)
+			j.say("The thread count is %s.", draft.Count(n.forks, "fork"))
 		}
 	}
 	if !f.flag("keepgoing", false) {

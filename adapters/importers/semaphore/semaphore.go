@@ -123,7 +123,8 @@ func (x *reader) meta(raw json.RawMessage) {
 		draft.Warn(&o, "alert", "The channels of alerts are settings of the server there; add notifications to templates.")
 	}
 	if n := r.number("max_parallel_tasks"); n > 0 {
-		draft.Warn(&o, "max_parallel_tasks", "At most %d tasks of the project ran at a time; limit the queue.", n)
+		draft.Warn(&o, "max_parallel_tasks", "At most %s of the project ran at a time; limit the queue.",
+			draft.Count(n, "task"))
 	}
 	r.rest(&o, "")
 	x.Add(o)

@@ -52,7 +52,8 @@ func questions(o *importer.Object, list []any) []importer.Question {
 		out = append(out, q)
 	}
 	if len(out) > 0 {
-		draft.Map(o, "The survey has %d questions, as before or with the differences that are named.", len(out))
+		draft.Map(o, "The survey has %s, as before or with the differences that are named.",
+			draft.Count(len(out), "question"))
 	}
 	return out
 }
