@@ -126,7 +126,7 @@ test-long: shim ## storms, soaks, large cases and everything else, all with the 
 
 .PHONY: test-long-all
 test-long-all:
-	$(WITH_BINARIES) go test $(LOW_PRIORITY) $(RACE) -tags long -shuffle=on -timeout 40m -p $(PARALLEL) $(LONGEST) ./...
+	$(WITH_BINARIES) go test $(LOW_PRIORITY) $(RACE) -tags long -shuffle=on -timeout 90m -p $(PARALLEL) $(LONGEST) ./...
 	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) go test $(RACE) -tags long -shuffle=on ./...) || exit 1; done
 
 test-ui: setup binaries ## every page in a browser: accessibility, narrow screens, colours, keyboard (WRIT_TEST_PAGES=names of pages)
