@@ -113,7 +113,7 @@ func TestCrashOfASplit(t *testing.T) {
 			h := harness.NewHistory(t)
 			tr.set(c.pass)
 			_, _, _ = h.Submit(s.Client, body, "Idempotency-Key", c.String()) // the answer may be lost with the server
-			s.Wait(time.Minute)
+			s.Wait(5 * time.Minute)                                           // playbooks start slowly beside other tests
 			if dbURL != "" && c.point == "after-finish" {
 				s = harness.Start(t, harness.Options{DB: dbURL, Admin: s.Admin}) // another server
 			} else {
