@@ -121,8 +121,8 @@ type limited struct {
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	room := l.most - l.bytes.Len()
-	l.over = l.over || len(p) > room
-	l.bytes.Write(p[:min(len(p), room)])
+	free := l.most - l.bytes.Len()
+	l.over = l.over || len(p) > free
+	l.bytes.Write(p[:min(len(p), free)])
 	return len(p), nil
 }
