@@ -113,7 +113,7 @@ func (s *driftStory) run(more harness.Body) harness.Run {
 
 func (s *driftStory) ended(id string) harness.Run {
 	s.t.Helper()
-	r := s.Until(id, 10*time.Minute, harness.Run.Ended)
+	r := s.Until(id, 30*time.Minute, harness.Run.Ended)
 	if r.Status != "succeeded" {
 		s.t.Fatalf("%s is %s\n%s", id, r.Status, s.Log(id))
 	}
