@@ -75,14 +75,20 @@ func TestPreviewWritesNothing(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", "0"}})
 		importing(t, s.Client, "puppet", nodes(2), "apply", "true")
-		before := tables(s)
+		own := []string{"tokens", "workers", "audit_anchors"} // what a server writes by itself
+		written := func() map[string]string {
+			sums := tables(s)
+			maps.DeleteFunc(sums, func(name, _ string) bool { return slices.Contains(own, name) })
+			return sums
+		}
+		before := written()
 		a := post(s.Client, "awx", string(deploying("main")))
 		if a.Status != http.StatusOK || strings.Contains(string(a.Body), "null") {
 			t.Errorf("the preview is %d %.2000s", a.Status, a.Body)
 		}
-		after := tables(s)
+		after := written()
 		for _, table := range slices.Sorted(maps.Keys(after)) {
-			if after[table] != before[table] && !slices.Contains([]string{"tokens", "workers"}, table) { // who was there last
+			if after[table] != before[table] {
 				t.Errorf("a preview changes the table %s", table)
 			}
 		}
