@@ -229,6 +229,7 @@ func TestAnswers(t *testing.T) {
 		"the path":        {"text/plain", "no route for " + way, ": no route for ***"},
 		"a part of it":    {"text/plain", "c4naryPATH0123456789abcdef is unknown", ": *** is unknown"},
 		"in capitals":     {"text/plain", "C4NARYPATH0123456789ABCDEF is unknown", ": *** is unknown"},
+		"with joiners":    {"text/plain", "c4nary\u200bPATH0123\u200d456789\u2060abcdef is unknown", ": *** is unknown"},
 		"a piece of it":   {"text/plain", "0123456789ab... is unknown", ""},
 		"the key":         {"text/plain", "key " + key, ": key ***"},
 		"the key escaped": {"text/plain", "key c4naryKEY0123456789abcdef%20", ": key ***%20"},

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/secret"
@@ -65,16 +66,27 @@ func forms(p string) []string {
 		base64.RawURLEncoding.EncodeToString([]byte(p)),
 	}
 	for i := range list {
-		list[i] = plaintext.Line(list[i], maxAnswer)
+		list[i] = joined(list[i], maxAnswer)
 	}
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
 func slash(r rune) bool { return r == '/' }
 
+// joined returns a text as one line without unseen characters, in which a secret is found that has some between its
+// letters.
+func joined(s string, most int) string {
+	return plaintext.Line(strings.Map(func(r rune) rune {
+		if plaintext.Unseen(r) && !unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd")), most)
+}
+
 // excerpt returns the beginning of an answer without secrets, or "" if a part of a secret remains.
 func (s *scrubber) excerpt(answer []byte) string {
-	text := plaintext.Line(string(answer), 16*maxExcerpt)
+	text := joined(string(answer), 16*maxExcerpt)
 	for _, k := range s.known {
 		text = regexp.MustCompile("(?i)"+regexp.QuoteMeta(k)).ReplaceAllLiteralString(text, secret.Mask)
 	}
