@@ -74,7 +74,10 @@ func awxRows() map[string][]string {
 		"users, teams, roles, organizations, labels of inventories": {
 			"user ada: class no_home", "team Web: class no_home", "organization Ops: class no_home",
 		},
-		"execution environments, applications, instance groups": {"execution_environment Standard: class no_home"},
+		"execution environments, applications, instance groups": {
+			"execution_environment Standard: class no_home", "application Portal: class no_home",
+			"member instance_groups: class no_home",
+		},
 	}
 }
 
@@ -170,6 +173,7 @@ func rundeckRows() map[string][]string {
 		},
 		"access control, webhooks, calendars, key storage": {
 			"access policy ops.aclpolicy: class no_home", "webhook push: class no_home",
+			"calendar holidays: class no_home",
 		},
 	}
 }

@@ -29,7 +29,7 @@ type guide struct {
 // row matches a row of a table of two columns.
 var row = regexp.MustCompile(`(?m)^\| (.+?) \| (.+) \|$`)
 
-// TestGuides compares what the migration guides say of each thing of a product with what becomes of it.
+// TestGuides compares each row of the tables of the migration guides with what an import makes of exports.
 func TestGuides(t *testing.T) {
 	t.Parallel()
 	for name, g := range guides(t) {

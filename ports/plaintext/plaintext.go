@@ -33,7 +33,7 @@ func Line(s string, most int) string {
 	return Cut(strings.Join(strings.Fields(s), " "), most)
 }
 
-// Cut returns the first most characters of a text, the last of which is "…" if that is not all.
+// Cut returns the first most characters of a text, at least one, the last of which is "…" if that is not all.
 func Cut(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s

@@ -52,7 +52,7 @@ func (Format) Read(ctx context.Context, e importer.Export) (importer.Draft, erro
 		r.note("ohai_time", "The data of %s is older than 30 days.", draft.Count(r.aged, "node"))
 	}
 	if r.bare > 0 {
-		r.note("automatic", "The names of %s are the addresses, since they never converged or report none.",
+		r.note("automatic", "No address is known of %s, whose name is used: it never converged, or reports none.",
 			draft.Count(r.bare, "node"))
 	}
 	if err := r.fleet.Inventory(&r.Builder, inventoryName, "", dropped); err != nil {

@@ -127,7 +127,7 @@ func (r *reader) list(ctx context.Context, body []byte) error {
 		return importer.Malformed.New("no record has a certname: the answer counts or summarizes nodes; export the nodes")
 	}
 	if r.n > 0 {
-		r.Skip("node", "", "", "No certname is in %s.", draft.Count(r.n, "record"))
+		r.Skip("node", "", "", "There is no certname in %s.", draft.Count(r.n, "record"))
 	}
 	return nil
 }

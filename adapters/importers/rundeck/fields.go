@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/writ-automation/writ/ports/plaintext"
 )
 
 // fields are the members of an object of an export. Reading a member removes it, so that rest names those that nobody
@@ -138,10 +140,5 @@ func commaList(v any, separator string) []string {
 
 // oneLine returns a text for a message: on one line and not long.
 func oneLine(s string) string {
-	const limit = 80
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if r := []rune(s); len(r) > limit {
-		return string(r[:limit]) + "..."
-	}
-	return s
+	return plaintext.Line(s, 80)
 }

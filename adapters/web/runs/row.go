@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -87,12 +88,7 @@ func executes(r *runs.Run) string {
 // maxText bounds what a row shows of a text.
 const maxText = 160
 
-func cut(text string) string {
-	if list := []rune(text); len(list) > maxText {
-		return string(list[:maxText-1]) + "…"
-	}
-	return text
-}
+func cut(text string) string { return plaintext.Cut(text, maxText) }
 
 // sentence begins a text with a capital letter, in one line.
 func sentence(text string) string {
