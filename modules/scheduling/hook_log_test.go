@@ -39,7 +39,7 @@ func TestDeliveriesAreLogged(t *testing.T) {
 			list[i].At = time.Time{}
 		}
 		cut := list[1]
-		if !strings.HasPrefix(cut.DeliveryID, "3  xxx") || len(cut.DeliveryID) > 200 {
+		if !strings.HasPrefix(cut.DeliveryID, "3 xxx") || len(cut.DeliveryID) > 200 {
 			t.Errorf("a long id is %q", cut.DeliveryID)
 		}
 		list[1].DeliveryID = ""

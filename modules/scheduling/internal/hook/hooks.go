@@ -15,7 +15,6 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/fault"
-	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
@@ -82,7 +81,7 @@ func (h *Hooks) answer(
 	if err != nil {
 		return scheduling.Delivered{}, err
 	}
-	line.Event, line.DeliveryID = plaintext.Line(event, maxLine), plaintext.Line(d.Header.Get(from.delivery), maxLine)
+	line.Event, line.DeliveryID = oneLine(event), oneLine(d.Header.Get(from.delivery))
 	if event == "ping" {
 		return ignored("ping"), nil
 	}
@@ -91,7 +90,7 @@ func (h *Hooks) answer(
 		return scheduling.Delivered{}, err
 	}
 	event = p.event(event)
-	if line.Event = plaintext.Line(event, maxLine); !wanted(t.Events, event) {
+	if line.Event = oneLine(event); !wanted(t.Events, event) {
 		return ignored("the event is not one that the trigger waits for"), nil
 	}
 	raw, err := p.read(event)

@@ -2,11 +2,13 @@ package hook
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/plaintext"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -15,7 +17,7 @@ const (
 	// causes no more writes than this.
 	refusalPause = 10 * time.Second
 	maxRefusals  = 1000 // triggers that are known to be refused
-	maxLine      = 200  // characters of a text of a forge
+	maxLine      = 200  // bytes of a text of a forge
 )
 
 // refusals knows when a refusal of each trigger was logged.
@@ -65,4 +67,9 @@ func (h *Hooks) note(
 	if err := h.deliveries.LogDelivery(ctx, triggerID, *line); err != nil {
 		h.log.ErrorContext(ctx, "a delivery was not logged", "trigger", triggerID, "err", err)
 	}
+}
+
+// oneLine returns the beginning of a text of a forge.
+func oneLine(s string) string {
+	return plaintext.Line(strings.ToValidUTF8(s[:min(len(s), maxLine)], ""), maxLine)
 }

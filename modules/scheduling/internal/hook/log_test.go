@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -20,6 +21,18 @@ func TestRefusals(t *testing.T) {
 	} {
 		if got := r.logs(c.trigger, start.Add(c.after)); got != c.want {
 			t.Errorf("%d: %s after %s: %t", i, c.trigger, c.after, got)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"push": "push", "a\r\nb\x1b[2Jc\u2028": "a b [2Jc", "\u202egnp": "gnp", "\xff": "", "tür 京": "tür 京",
+		strings.Repeat("京", 100): strings.Repeat("京", 66), strings.Repeat("x\xff", 200): strings.Repeat("x", 100),
+	} {
+		if got := oneLine(text); got != want || len(got) > maxLine {
+			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
 }
