@@ -146,17 +146,17 @@ func TestPlugin(t *testing.T) {
 		"config": harness.Body{"name": "app"}}})
 	speak := harness.Body{"tool": "speak", "command": "hello, you", "extra_vars": harness.Body{"note": 9007199254740993},
 		"credential_ids": []string{id}}
-	spoken := func() {
+	spoken := func(dry string) {
 		t.Helper()
 		r := s.Await(s.Submit(speak).ID)
 		log := s.Log(r.ID)
 		if r.Status != "succeeded" || !strings.Contains(log, "secret *** of 17 bytes\ncommand hello, you\n"+
-			"variable 9007199254740993\ndry false\n") || strings.Contains(log, "C4NARY") ||
+			"variable 9007199254740993\ndry "+dry+"\n") || strings.Contains(log, "C4NARY") ||
 			strings.Contains(log, "WRIT_PLUGIN") {
 			t.Errorf("%s: %s\n%s", r.Status, r.Error, log)
 		}
 	}
-	spoken()
+	spoken(`false, its variable false ""`)
 	if r := s.Await(s.Submit(harness.Body{"tool": "speak", "command": "odd"}).ID); r.Status != "failed" ||
 		r.ExitCode == nil || *r.ExitCode != 1 {
 		t.Errorf("%+v", r)
@@ -176,7 +176,8 @@ func TestPlugin(t *testing.T) {
 		e := extensionsOf(t, s)[name]
 		return e.State == "running" && e.Restarts > 0
 	})
-	spoken()
+	speak["dry_run"] = true
+	spoken(`true, its variable true "1"`)
 	eventually(t, "the notifier hears again", func() bool { heard, _ := o.count(); return heard == 3 })
 	all := extensionsOf(t, s)
 	if e := all[name]; e.Error != "" || !slices.Equal(e.Kinds,

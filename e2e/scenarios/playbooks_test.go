@@ -31,8 +31,8 @@ type play struct {
 	dry                 bool
 }
 
-// ownPlays cover different features: an inventory with every state of a host, a role path, an error, a dry run, a
-// vault without its password.
+// ownPlays cover different features: an inventory with every state of a host, a role path, an error, a dry run, what it
+// has in its environment, a vault without its password.
 func ownPlays(dir string) []play {
 	return []play{
 		{playbook: "states.yml", inventory: "inventories/states.ini", exit: 4},
@@ -40,6 +40,8 @@ func ownPlays(dir string) []play {
 			env: map[string]string{"ANSIBLE_ROLES_PATH": filepath.Join(dir, "roles")}},
 		{playbook: "dry.yml", inventory: "inventories/local.ini", exit: 2},
 		{playbook: "dry.yml", inventory: "inventories/local.ini", dry: true},
+		{playbook: "environment.yml", inventory: "inventories/local.ini"},
+		{playbook: "environment.yml", inventory: "inventories/local.ini", dry: true},
 		{playbook: "parts.yml", inventory: "inventories/three.yml"},
 		{playbook: "sealed.yml", inventory: "inventories/local.ini", exit: 1},
 	}

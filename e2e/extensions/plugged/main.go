@@ -103,8 +103,10 @@ func speak(_ context.Context, spec extension.ToolSpec, out io.Writer) (extension
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	_, err := fmt.Fprintf(out, "names %s\nsecret %s of %d bytes\ncommand %s\nvariable %v\ndry %t\n",
-		strings.Join(names, " "), spec.Env["PASS"], len(spec.Env["PASS"]), spec.Command, spec.ExtraVars["note"], spec.DryRun)
+	dry, set := spec.Env["WRIT_DRY_RUN"]
+	_, err := fmt.Fprintf(out, "names %s\nsecret %s of %d bytes\ncommand %s\nvariable %v\ndry %t, its variable %t %q\n",
+		strings.Join(names, " "), spec.Env["PASS"], len(spec.Env["PASS"]), spec.Command, spec.ExtraVars["note"], spec.DryRun,
+		set, dry)
 	return extension.ToolResult{ExitCode: len(spec.Command) % 2}, err
 }
 
