@@ -138,10 +138,22 @@ func TestStrictGrants(t *testing.T) {
 		if !strings.Contains(string(denied.Body), "grant the level use on queue:default (writ grant create") {
 			t.Errorf("a run without a queue grant: %s", denied.Body)
 		}
+		template := made(t, s.Client, "/v1/templates", harness.Body{"name": "nightly", "tool": "bash", "command": "true"})
+		launch := "/v1/templates/" + template + "/launch"
+		want(t, operator.Client, http.MethodPost, launch, nil, 404)
+		grant(t, s, "user:"+operator.ID, template, "use")
+		denied = want(t, operator.Client, http.MethodPost, launch, nil, 403)
+		if body := string(denied.Body); !strings.Contains(body, "grant the level read on queue:default (writ grant create") ||
+			!strings.Contains(body, `"location":"queue"`) {
+			t.Errorf("a launch without a queue grant: %s", body)
+		}
+		reading := grant(t, s, "user:"+operator.ID, "queue:default", "read")
+		want(t, operator.Client, http.MethodPost, launch, nil, 201)
+		want(t, s.Client, http.MethodDelete, "/v1/grants/"+reading, nil, 204)
 		id := grant(t, s, "user:"+operator.ID, "queue:default", "use")
 		want(t, operator.Client, http.MethodGet, "/v1/runs/"+r.ID, nil, 200)
 		want(t, operator.Client, http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "true"}, 201)
-		if _, total := operator.Runs(""); total != 2 {
+		if _, total := operator.Runs(""); total != 3 {
 			t.Errorf("total %d", total)
 		}
 		want(t, s.Client, http.MethodDelete, "/v1/grants/"+id, nil, 204)
