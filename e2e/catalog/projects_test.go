@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -121,6 +122,9 @@ func TestARepositoryThatIsGone(t *testing.T) {
 	if a := w.want(http.StatusConflict, http.MethodPost, "/v1/projects/"+p+"/sync", nil); a["reason"] != "sync_failed" {
 		t.Errorf("sync: %v", a)
 	}
+	if line := `level=WARN msg="project sync failed" project=` + p + " reason="; !strings.Contains(w.Output(), line) {
+		t.Errorf("the log does not say %q:\n%s", line, w.Output())
+	}
 	got := w.want(http.StatusOK, http.MethodGet, "/v1/projects/"+p, nil)
 	if got["last_error"] == nil || got["commit"] == nil {
 		t.Errorf("project: %v", got)
@@ -129,6 +133,51 @@ func TestARepositoryThatIsGone(t *testing.T) {
 		run := w.succeeds(w.Submit(harness.Body{"tool": "bash", "command": "cat a", "project_id": p}).ID)
 		return run.Warned("project_not_synced")
 	})
+}
+
+// TestLinksThatLeadOut: the synchronisation and the doctor name the link, and only a run that needs it fails.
+func TestLinksThatLeadOut(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, harness.Options{})
+	r := w.repo("app", map[string]string{"site.yml": helloPlay})
+	if err := os.Symlink("../shared", filepath.Join(r.dir, "shared")); err != nil {
+		t.Fatal(err)
+	}
+	r.commit(nil)
+	p := w.id("/v1/projects", harness.Body{"name": "app", "repo_url": r.url(), "branch": "main"})
+	var synced struct{ Hints []map[string]any }
+	w.Do(http.MethodPost, "/v1/projects/"+p+"/sync", nil).JSON(t, &synced)
+	const leadsOut = "is a link that leads out of the repository"
+	if len(synced.Hints) != 1 || synced.Hints[0]["path"] != "shared" || synced.Hints[0]["line"] != 0.0 ||
+		!strings.Contains(fmt.Sprint(synced.Hints[0]["message"]), leadsOut) {
+		t.Errorf("sync: %v", synced.Hints)
+	}
+	var doctor struct {
+		Findings []struct {
+			Severity, Problem string
+			Object            struct{ ID string }
+		}
+	}
+	w.Do(http.MethodGet, "/v1/doctor", nil).JSON(t, &doctor)
+	found := 0
+	for _, f := range doctor.Findings {
+		if f.Object.ID == p && f.Severity == "warning" && strings.HasPrefix(f.Problem, "shared "+leadsOut) {
+			found++
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d warnings of the doctor: %+v", found, doctor.Findings)
+	}
+	hosts := w.inventory("hosts")
+	play := func(playbook string) harness.Run {
+		return w.Await(w.Submit(harness.Body{"playbook": playbook, "project_id": p, "inventory_id": hosts}).ID)
+	}
+	if run := play("site.yml"); run.Status != "succeeded" || run.Warned("project_links_left_out") {
+		t.Errorf("without the link: %s %s %v", run.Status, run.Error, run.Warnings)
+	}
+	if run := play("shared/site.yml"); run.Status != "failed" || !strings.Contains(run.Error, `behind the link "shared"`) {
+		t.Errorf("with the link: %s %s", run.Status, run.Error)
+	}
 }
 
 // TestServersRemoveMirrors: a project that one server deletes leaves no mirror on another, and a read-only server

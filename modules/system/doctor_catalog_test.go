@@ -161,6 +161,8 @@ func TestProjectsAndInventories(t *testing.T) {
 			{Record: record(ids.Project, 4, "never"), LastError: strings.Repeat("x", 400), CredentialID: id(ids.Credential, 9)},
 			{Record: record(ids.Project, 5, "old"), SyncedAt: noon, Commit: "abc",
 				Hints: []catalog.Hint{{Path: "a.yml", Line: 7}, {Path: "b.yml", Line: 1}}},
+			{Record: record(ids.Project, 6, "linked"), SyncedAt: noon, Commit: "abc",
+				Hints: []catalog.Hint{{Path: "roles/x", Message: "leads out"}, {Path: "a.yml", Line: 7}}},
 		},
 		inventories: []catalog.Inventory{
 			{Record: record(ids.Inventory, 1, "full"), Hosts: 1,
@@ -169,9 +171,10 @@ func TestProjectsAndInventories(t *testing.T) {
 		},
 		gone: map[string]bool{id(ids.Credential, 9): true},
 	}
-	looks(t, s.check(t), 7,
+	looks(t, s.check(t), 8,
 		"error inventory full: it names the credential "+id(ids.Credential, 9)+", which does not exist /v1/inventories/{id}",
 		"error project never: it names the credential "+id(ids.Credential, 9)+", which does not exist /v1/projects/{id}",
+		"warning project linked: roles/x leads out /v1/projects/{id}",
 		"warning project lost: the project cannot be fetched: no such host /v1/projects/{id}",
 		"warning project never: the project cannot be fetched: "+strings.Repeat("x", 299)+"… /v1/projects/{id}",
 		"info inventory empty: the inventory has no hosts, so a run over it touches nothing /v1/inventories/{id}",

@@ -70,6 +70,11 @@ func TestPlacesOfHints(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	leaving := hints(map[string][]byte{"a.yml": []byte("- debug:\n  when: 1\n")}, []string{"b", "roles/x"})
+	if diff := cmp.Diff([]catalog.Hint{{Path: "b", Message: hintLink}, {Path: "roles/x", Message: hintLink},
+		{Path: "a.yml", Line: 2, Message: "when " + hintNotBoolean}}, leaving); diff != "" {
+		t.Errorf("links: %s", diff)
+	}
 	many := []byte(strings.Repeat("- debug:\n  when: 1\n", 2*catalog.MaxHints))
 	if n := len(hints(map[string][]byte{"a.yml": many, "b.yml": many}, []string{"roles/x"})); n != catalog.MaxHints {
 		t.Errorf("%d hints", n)
