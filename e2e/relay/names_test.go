@@ -78,6 +78,13 @@ func TestNamesAsGiven(t *testing.T) {
 		}
 		return true
 	})
+	log := w.Output()
+	for _, line := range []string{`level=INFO msg="worker connected" worker=edge version=`,
+		`level=INFO msg="worker left" worker=edge` + "\n"} {
+		if strings.Count(log, line) != len(workers) {
+			t.Errorf("the log does not say %q of each worker:\n%s", line, log)
+		}
+	}
 }
 
 // TestDryRunExecutes: over the relay a script that says that it honours dry runs is executed in one, with

@@ -88,10 +88,14 @@ func (p *peers) touchDue(name string, now time.Time) bool {
 	return true
 }
 
-func (p *peers) forget(name string) {
+// forget removes a worker and reports whether it has claimed or sent a beat. A worker leaves at its start too, which
+// shows it whether it may claim.
+func (p *peers) forget(name string) (heard bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	one := p.known[name]
 	delete(p.known, name)
+	return one != nil && !one.seenAt.IsZero()
 }
 
 // uncheckedHeads returns the heads that were not checked recently for the worker.
@@ -163,8 +167,9 @@ func (r *Relay) touch(ctx context.Context, worker string) {
 
 // removeWorker removes a worker from the list.
 func (r *Relay) removeWorker(ctx context.Context, worker string) {
-	r.peers.forget(worker)
-	r.Log.InfoContext(ctx, "worker left", "worker", execution.ShownName(worker))
+	if r.peers.forget(worker) {
+		r.Log.InfoContext(ctx, "worker left", "worker", execution.ShownName(worker))
+	}
 	r.bestEffort(ctx, "take a worker off the list", worker, func(ctx context.Context) error {
 		return r.Unit.Do(ctx, func(ctx context.Context) error { return r.Workers.RemoveWorker(ctx, worker) })
 	})
