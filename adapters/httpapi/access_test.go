@@ -161,7 +161,8 @@ func TestRequestID(t *testing.T) {
 			t.Errorf("the log holds %q", secret)
 		}
 	}
-	if strings.Count(log, `"request_id":"abc 1"`) != 1 || !strings.Contains(log, `"route":"/v1/runs/{id}"`) {
+	const request = `"level":"DEBUG","msg":"request","request_id":"abc 1","method":"GET","route":"/healthz","status":200,`
+	if strings.Count(log, request) != 1 || !strings.Contains(log, `"route":"/v1/runs/{id}"`) {
 		t.Errorf("log: %s", log)
 	}
 	f.seen.mu.Lock()

@@ -222,6 +222,10 @@ func TestProfilesArePrivate(t *testing.T) {
 	if strings.Contains(strings.ToLower(s.Output()), "canary") || strings.Contains(s.Output(), password) {
 		t.Error("the log holds values of a profile or a password")
 	}
+	if request := ` method=PUT route=/v1/users/{id} status=400 `; !strings.Contains(s.Output(), "level=DEBUG msg=request ") ||
+		strings.Count(s.Output(), request) != 6 {
+		t.Errorf("the requests are not at debug: %s", s.Output())
+	}
 }
 
 // TestCommandsReachARunningServer creates, changes and deletes an account by commands while a server runs.

@@ -119,6 +119,10 @@ func TestEndingOfALostLease(t *testing.T) {
 		if r.Status != "interrupted" || !strings.Contains(r.Error, "stopped reporting") {
 			t.Errorf("given up as %s (%q)", r.Status, r.Error)
 		}
+		line := `level=WARN msg="lease lost: the worker stopped reporting" run=` + r.ID + " worker="
+		harness.Eventually(t, time.Minute, "the log tells the lost lease", func() bool {
+			return strings.Contains(second.Output(), line)
+		})
 		again := tr.release(first)
 		harness.Eventually(t, time.Minute, "the evidence is kept", func() bool {
 			return strings.Contains(again.Output(), "the lease of a run is lost")
