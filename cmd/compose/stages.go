@@ -146,13 +146,14 @@ func migrate(life fx.Lifecycle, d *db.DB, dir *dataDir) {
 
 // first is the first account of an install.
 type first struct {
-	s      *Settings
-	admin  identity.Bootstrap
-	tokens identity.Tokens
+	s        *Settings
+	admin    identity.Bootstrap
+	accounts identity.Accounts
+	tokens   identity.Tokens
 }
 
-func newFirst(s *Settings, b identity.Bootstrap, t identity.Tokens) *first {
-	return &first{s: s, admin: b, tokens: t}
+func newFirst(s *Settings, b identity.Bootstrap, a identity.Accounts, t identity.Tokens) *first {
+	return &first{s: s, admin: b, accounts: a, tokens: t}
 }
 
 // ensure creates the account at a first start and returns its token, which a start in open mode does not make.
@@ -178,14 +179,26 @@ func (f *first) announce(secret string) error {
 	return nil
 }
 
-// warnLockedOut warns that no account can sign in, for example after a first start in open mode.
+// warnLockedOut warns that no account can sign in, for example after a first start in open mode, or that perhaps none
+// can: a first start that was killed before it printed the token leaves one that nobody has seen.
 func (f *first) warnLockedOut(ctx context.Context) error {
-	_, total, err := f.tokens.List(ctx, page.Window{Limit: 1})
+	tokens, total, err := f.tokens.List(ctx, page.Window{Limit: 1})
 	if err != nil {
 		return fmt.Errorf("read the tokens: %w", err)
 	}
 	if total == 0 {
 		f.s.Log.WarnContext(ctx, "no token exists: make one with 'writ token reset-admin --db DATABASE' on this machine")
+	}
+	if total != 1 || !tokens[0].LastUsedAt.IsZero() {
+		return nil
+	}
+	accounts, total, err := f.accounts.List(ctx, page.Window{Limit: 1})
+	if err != nil {
+		return fmt.Errorf("read the accounts: %w", err)
+	}
+	if total == 1 && !accounts[0].HasPassword && len(accounts[0].Identities) == 0 {
+		f.s.Log.WarnContext(ctx, "no use of the only token is recorded: if nobody has it, make another with "+
+			"'writ token reset-admin --db DATABASE' on this machine", "token_id", tokens[0].ID)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func namedTexts(s *source, into map[string]string) {
 	}
 }
 
-// literal returns the text of a literal or of a constant of the same folder.
+// literal returns the text of a literal, of a constant of the same folder, or of a sum of these.
 func literal(s *source, e ast.Expr, consts map[string]string) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -71,6 +71,10 @@ func literal(s *source, e ast.Expr, consts map[string]string) (string, bool) {
 	case *ast.Ident:
 		text, ok := consts[s.dir()+"."+e.Name]
 		return text, ok
+	case *ast.BinaryExpr:
+		left, ok := literal(s, e.X, consts)
+		right, also := literal(s, e.Y, consts)
+		return left + right, ok && also && e.Op == token.ADD
 	}
 	return "", false
 }
