@@ -33,7 +33,7 @@ type ProjectBody struct {
 	Commit    string         `json:"commit,omitempty" readOnly:"true" doc:"Of the last synchronisation that succeeded."`
 	SyncedAt  *time.Time     `json:"synced_at,omitempty" readOnly:"true" doc:"When that was."`
 	LastError string         `json:"last_error,omitempty" readOnly:"true" doc:"Of the last synchronisation; absent where it succeeded."`
-	Hints     []catalog.Hint `json:"hints,omitempty" readOnly:"true" doc:"Conditions in its playbooks that newer versions of Ansible refuse: at most 50, found in the commit."`
+	Hints     []catalog.Hint `json:"hints,omitempty" readOnly:"true" doc:"Conditions in its playbooks that newer versions of Ansible refuse, and links that lead out of the repository, which have line 0: at most 50, found in the commit."`
 }
 
 func projectBody(p catalog.Project) ProjectBody {

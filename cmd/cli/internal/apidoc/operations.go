@@ -1562,7 +1562,7 @@ var operations = []Operation{
 		{Name: "commit", Type: "string", Description: "Of the last synchronisation that succeeded.", ReadOnly: true},
 		{Name: "synced_at", Type: "string", Format: "date-time", Description: "When that was.", ReadOnly: true},
 		{Name: "last_error", Type: "string", Description: "Of the last synchronisation; absent where it succeeded.", ReadOnly: true},
-		{Name: "hints", Type: "array", Items: "object", Description: "Conditions in its playbooks that newer versions of Ansible refuse: at most 50, found in the commit.", ReadOnly: true, Members: []Member{
+		{Name: "hints", Type: "array", Items: "object", Description: "Conditions in its playbooks that newer versions of Ansible refuse, and links that lead out of the repository, which have line 0: at most 50, found in the commit.", ReadOnly: true, Members: []Member{
 			{Name: "path", Type: "string", Required: true},
 			{Name: "line", Type: "integer", Required: true},
 			{Name: "message", Type: "string", Required: true},
