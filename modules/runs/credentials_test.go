@@ -37,8 +37,9 @@ type fakeReferences struct {
 	version   int64             // of credentials
 	holds     bool              // of every template
 	heldSteps []string
-	sourced   bool // inventories have sources that are refreshed before a run
-	refreshed int  // how often they were
+	steps     map[string]catalog.Step // what a template executes as a step
+	sourced   bool                    // inventories have sources that are refreshed before a run
+	refreshed int                     // how often they were
 	fresh     func(ctx context.Context) (content string, err error)
 }
 
@@ -113,7 +114,8 @@ func (s fakeCatalog) Exists(_ context.Context, kind portids.Prefix, id string) (
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.inherited[id]
-	return ok && portids.Valid(kind, id), nil
+	_, step := s.steps[id]
+	return (ok || step) && portids.Valid(kind, id), nil
 }
 
 func (s fakeCatalog) Defaults(_ context.Context, id string) (string, []string, error) {
@@ -150,8 +152,12 @@ func (s fakeCatalog) Holds(context.Context, string) (all bool, steps []string, e
 	return s.holds, s.heldSteps, nil
 }
 
-func (fakeCatalog) Step(_ context.Context, id string, _ runs.Vars) (catalog.Step, error) {
-	return catalog.Step{}, fault.Missing("template", id)
+func (s fakeCatalog) Step(_ context.Context, id string, _ runs.Vars) (catalog.Step, error) {
+	x, ok := s.steps[id]
+	if !ok {
+		return catalog.Step{}, fault.Missing("template", id)
+	}
+	return x, nil
 }
 
 func (fakeCatalog) Pin(context.Context, string, bool) (commit, stale string, err error) {

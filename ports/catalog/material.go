@@ -51,6 +51,9 @@ type InventoryReferences interface {
 type Step struct {
 	Spec    runs.StepSpec
 	Vouched []string
+	// Locks and ExclusiveHosts are the template's, for the whole pipeline.
+	Locks          []string
+	ExclusiveHosts bool
 }
 
 // Targets are the hosts of an inventory that a run selects.

@@ -110,7 +110,8 @@ func (g *Graph) mapTexts(f func(string) string) *Graph {
 		s.ExtraVars, s.Answers, s.Outputs = s.ExtraVars.mapTexts(f), s.Answers.mapTexts(f), s.Outputs.mapTexts(f)
 		if s.Preset != nil {
 			x := *s.Preset
-			x.Inventory, s.Preset = f(x.Inventory), &x
+			x.Inventory, x.Labels, x.Change = f(x.Inventory), mapTexts(x.Labels, f), f(x.Change)
+			s.Preset = &x
 		}
 	}
 	return out

@@ -63,6 +63,9 @@ type Preset struct {
 	DryRun           bool   `json:"dry_run,omitempty"`
 	DryRunExecutes   bool   `json:"dry_run_executes,omitempty"`
 	IsolationProfile string `json:"isolation_profile,omitempty"`
+	// Labels and Change are what policies, windows and risk look at beside those of the pipeline.
+	Labels map[string]string `json:"labels,omitempty"`
+	Change string            `json:"change,omitempty"`
 	// Open lets the variables of the pipeline reach the step. No variable and no output sets one of Closed.
 	Open   bool     `json:"open,omitempty"`
 	Closed []string `json:"closed,omitempty"`

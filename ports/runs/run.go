@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -138,6 +139,12 @@ type Spec struct {
 	// PlanDigest is the digest of the plan that the run applies, empty for any other run. No request sets it; a rerun
 	// keeps it. Such a run is always held.
 	PlanDigest string `json:"plan_digest,omitempty"`
+}
+
+// OnlyChecks reports whether the tool is to change nothing by its own means. A script that honours WRIT_DRY_RUN is
+// executed in a dry run too, and does whatever it does.
+func (s *Spec) OnlyChecks() bool {
+	return s.DryRun && !(s.DryRunExecutes && extension.Script(s.Tool))
 }
 
 // Notification is a target of notifications about a run. In records the address and the key are masked, and Ref names

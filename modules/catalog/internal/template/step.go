@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Step returns what a step of a pipeline executes that launches the template with answers. A step has no shards,
-// labels, change and notifications of its own. Invalid faults name template_id or answers.<var>.
+// Step returns what a step of a pipeline executes that launches the template with answers. A step has no shards and
+// notifications of its own. Invalid faults name template_id or answers.<var>.
 func Step(t catalog.Template, answers runs.Vars) (catalog.Step, error) {
 	if t.Workflow() {
 		return catalog.Step{}, fault.BadField("template_id", "is a workflow, which cannot be a step")
@@ -41,9 +41,10 @@ func Step(t catalog.Template, answers runs.Vars) (catalog.Step, error) {
 	s := m.single()
 	x.Inventory, x.Forks, x.Verbosity, x.DiffMode = s.Inventory, s.Forks, s.Verbosity, s.DiffMode
 	x.DryRun, x.DryRunExecutes, x.IsolationProfile = s.DryRun, s.DryRunExecutes, s.IsolationProfile
+	x.Labels, x.Change = s.Labels, s.Change
 	// An empty list, unlike none, leaves the step without those of its pipeline.
 	none := func(list []string) []string { return append([]string{}, list...) }
-	return catalog.Step{Vouched: m.vouched, Spec: runs.StepSpec{
+	return catalog.Step{Vouched: m.vouched, Locks: s.Locks, ExclusiveHosts: s.ExclusiveHosts, Spec: runs.StepSpec{
 		TemplateID: t.ID, Tool: cmp.Or(s.Tool, runs.Ansible), Playbook: s.Playbook, Command: s.Command,
 		InventoryID: s.InventoryID, InventoryQuery: s.InventoryQuery, ProjectID: s.ProjectID,
 		Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags,

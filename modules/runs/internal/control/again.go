@@ -28,7 +28,10 @@ func (c *Controller) Retry(ctx context.Context, id string) (*runs.Run, error) {
 	if len(hosts) == 0 {
 		return nil, runs.RunNotRetryable.New("no shard of the run failed")
 	}
-	q := c.copy(r, runs.Origin{Source: runs.FromRetry, RetryOf: id})
+	q, err := c.copy(ctx, r, runs.Origin{Source: runs.FromRetry, RetryOf: id})
+	if err != nil {
+		return nil, err
+	}
 	q.ShardHosts = hosts
 	q.Spec.Shards = len(hosts)
 	made, _, err := c.submitter.Take(ctx, q)
@@ -52,7 +55,10 @@ func (c *Controller) RelaunchFailed(ctx context.Context, id string) (*runs.Run, 
 	if len(hosts) == 0 {
 		return nil, runs.NoFailedHosts.New("no host of the run failed or was unreachable")
 	}
-	q := c.copy(r, runs.Origin{Source: runs.FromRelaunch, RetryOf: id})
+	q, err := c.copy(ctx, r, runs.Origin{Source: runs.FromRelaunch, RetryOf: id})
+	if err != nil {
+		return nil, err
+	}
 	q.Spec.Shards, q.Spec.LimitHosts = 0, hosts
 	made, _, err := c.submitter.Take(ctx, q)
 	return made, err
@@ -92,7 +98,10 @@ func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 		made, _, err := c.submitter.TakePipeline(ctx, pipelineOf(r, o), r)
 		return made, err
 	}
-	q := c.copy(r, o)
+	q, err := c.copy(ctx, r, o)
+	if err != nil {
+		return nil, err
+	}
 	q.ShardHosts = r.ShardHosts
 	made, _, err := c.submitter.Take(ctx, q)
 	return made, err
@@ -104,7 +113,10 @@ func (c *Controller) Reconcile(ctx context.Context, id string, o runs.Reconcilia
 	if err != nil {
 		return nil, err
 	}
-	q := c.copy(r, runs.Origin{Source: runs.FromReconcile, SourceID: o.SourceID, RerunOf: id})
+	q, err := c.copy(ctx, r, runs.Origin{Source: runs.FromReconcile, SourceID: o.SourceID, RerunOf: id})
+	if err != nil {
+		return nil, err
+	}
 	q.Spec.DryRun, q.Spec.RequireApproval = false, true
 	if q.Spec.PlanDigest = o.PlanDigest; o.PlanDigest == "" {
 		q.Spec.Shards, q.Spec.LimitHosts = 0, []string{o.Host}
@@ -114,10 +126,14 @@ func (c *Controller) Reconcile(ctx context.Context, id string, o runs.Reconcilia
 	return made, err
 }
 
-func (c *Controller) copy(r *runs.Run, o runs.Origin) submit.Request {
+func (c *Controller) copy(ctx context.Context, r *runs.Run, o runs.Origin) (submit.Request, error) {
+	r, err := c.submitter.Governed(ctx, r)
+	if err != nil {
+		return submit.Request{}, err
+	}
 	return submit.Request{Of: r, Submission: runs.Submission{
 		Spec: r.Spec, Name: r.Name, Labels: r.Labels, Change: r.Change, ExtraVars: r.Vars, Origin: o,
-	}}
+	}}, nil
 }
 
 func pipelineOf(r *runs.Run, o runs.Origin) runs.PipelineSubmission {

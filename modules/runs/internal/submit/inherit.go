@@ -1,10 +1,12 @@
 package submit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/writ-automation/writ/ports/catalog"
@@ -65,9 +67,40 @@ func (s *Submitter) inheritSteps(
 	return inherited, nil
 }
 
+// Governed returns a run with what its parent keeps for it: the labels, the change, the locks and whether a person
+// approves it, so that a run that is made from a child is judged, and waits, as the parent was. The labels of the
+// template that a step launches replace those of the pipeline. A run without a parent is returned itself.
+func (s *Submitter) Governed(ctx context.Context, r *runs.Run) (*runs.Run, error) {
+	if r.ParentID == "" {
+		return r, nil
+	}
+	p, err := s.machine.Store.ByID(ctx, r.ParentID)
+	if err != nil {
+		return nil, err
+	}
+	out := *r
+	out.Labels, out.Change = p.Labels, p.Change
+	out.Spec.Locks, out.Spec.ExclusiveHosts = p.Spec.Locks, p.Spec.ExclusiveHosts
+	out.Spec.RequireApproval = r.Spec.RequireApproval || p.Spec.RequireApproval
+	if p.Graph == nil {
+		out.Spec.FailOn = p.Spec.FailOn
+		return &out, nil
+	}
+	if step := p.Graph.Step(r.StepName); step != nil && step.Preset != nil {
+		out.Labels, out.Change = maps.Clone(p.Labels), cmp.Or(p.Change, step.Preset.Change)
+		if out.Labels == nil {
+			out.Labels = make(map[string]string, len(step.Preset.Labels))
+		}
+		maps.Copy(out.Labels, step.Preset.Labels)
+	}
+	marked := []runs.StepSpec{{Name: r.StepName}}
+	all, err := s.heldAgain(ctx, p.Spec.TemplateID, out.Spec.RequireApproval, marked)
+	out.Spec.RequireApproval = all || marked[0].RequireApproval
+	return &out, err
+}
+
 // heldAgain holds a run that is made from another one as its template and those of its steps, if there are any, hold
-// runs now. It reports
-// whether the whole run is held, and marks the steps that are.
+// runs now. It reports whether the whole run is held, and marks the steps that are.
 func (s *Submitter) heldAgain(ctx context.Context, template string, held bool, steps []runs.StepSpec) (bool, error) {
 	if s.refs == nil {
 		return held, nil

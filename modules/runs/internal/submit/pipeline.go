@@ -64,11 +64,11 @@ func (s *Submitter) completePipeline(
 		Templated: q.Templated, DryRun: q.DryRun, DryRunExecutes: q.DryRunExecutes,
 		TimeoutSeconds: q.TimeoutSeconds, CredentialIDs: q.CredentialIDs, Queue: q.Queue,
 		IsolationProfile: q.IsolationProfile, FailOn: q.FailOn,
-		Locks: q.Locks, ExclusiveHosts: q.ExclusiveHosts,
 		Notifications: q.Notifications, RequireApproval: q.RequireApproval,
 	}
 	q.Steps = slices.Clone(q.Steps)
 	var vouched map[int][]string
+	own := union(q.Locks)
 	if of == nil {
 		var err error
 		if vouched, err = s.expand(ctx, q); err != nil {
@@ -78,6 +78,7 @@ func (s *Submitter) completePipeline(
 			return err
 		}
 	}
+	r.Spec.Locks, r.Spec.ExclusiveHosts = q.Locks, q.ExclusiveHosts
 	inherited, err := s.inheritSteps(ctx, r, q)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (s *Submitter) completePipeline(
 	normalise(&r.Spec)
 	r.Spec.Tool = "" // each step has its own
 	c := newChecks()
-	c.locks(r.Spec.Locks, vouchedLocks(q.Origin, of))
+	c.locks(own, vouchedLocks(q.Origin, of))
 	if err := c.fault(); err != nil {
 		return err
 	}
@@ -180,8 +181,9 @@ func (s *Submitter) step(c checks, x *runs.StepSpec, spec *runs.Spec) {
 	c.vars("extra_vars", x.ExtraVars)
 }
 
-// expand replaces the steps of a request that launch templates by what these execute. It returns the ids that each
-// step's template vouches for, by the place of the step. The caller needs the right to use the templates.
+// expand replaces the steps of a request that launch templates by what these execute, and gives the request the locks
+// of these templates. It returns the ids that each step's template vouches for, by the place of the step. The caller
+// needs the right to use the templates.
 func (s *Submitter) expand(ctx context.Context, q *runs.PipelineSubmission) (map[int][]string, error) {
 	var named []reference
 	for i := range q.Steps {
@@ -219,6 +221,7 @@ func (s *Submitter) expand(ctx context.Context, q *runs.PipelineSubmission) (map
 		made.Retries, made.ContinueOnFailure = x.Retries, x.ContinueOnFailure
 		made.RequireApproval = x.RequireApproval || made.RequireApproval
 		*x, vouched[i] = made, t.Vouched
+		q.Locks, q.ExclusiveHosts = slices.Concat(q.Locks, t.Locks), q.ExclusiveHosts || t.ExclusiveHosts
 	}
 	return vouched, nil
 }

@@ -18,7 +18,11 @@ import (
 // returns the linked one, and true, while that has not ended. The settings were validated, and the rights checked, when
 // the held run was submitted.
 func (s *Submitter) Preview(ctx context.Context, of *runs.Run, parts runs.Parts) (*runs.Run, bool, error) {
-	r := s.dryRun(ctx, of)
+	judged, err := s.Governed(ctx, of)
+	if err != nil {
+		return nil, false, err
+	}
+	r := s.dryRun(ctx, judged)
 	if err := s.hide(ctx, r, of); err != nil {
 		return nil, false, err
 	}
@@ -141,7 +145,10 @@ type Applying struct {
 // Apply makes a run with the settings of a dry run, which is held and bound to the digest of a plan. The settings were
 // validated, and the rights checked, when the dry run was submitted; policies decide again.
 func (s *Submitter) Apply(ctx context.Context, a Applying) (id string, err error) {
-	of := a.Of
+	of, err := s.Governed(ctx, a.Of)
+	if err != nil {
+		return "", err
+	}
 	r := s.record(ctx, runs.Origin{Source: runs.FromPlan, SourceID: of.ID})
 	r.Name, r.Labels, r.Change, r.Vars, r.Commit = of.Name, of.Labels, of.Change, of.Vars, of.Commit
 	r.Kind, r.Lineage, r.Objects, r.Spec = runs.Single, of.Lineage, of.Objects, of.Spec
