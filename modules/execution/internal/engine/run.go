@@ -91,7 +91,7 @@ func (e *Engine) prepare(j *job) (*work, error) {
 	}
 	w.dir = dir
 	w.spec = extension.ToolSpec{
-		Command: j.run.Spec.Command, DryRun: checked(&j.run.Spec), ExtraVars: vars,
+		Command: j.run.Spec.Command, DryRun: j.run.Spec.OnlyChecks(), ExtraVars: vars,
 		Env: dir.Env(e.base, j.run, rundir.Secrets{}), Dir: dir.Work(), PlanDigest: j.run.Spec.PlanDigest,
 	}
 	if j.run.Spec.InventoryID == "" {
@@ -100,12 +100,6 @@ func (e *Engine) prepare(j *job) (*work, error) {
 		}
 	}
 	return w, nil
-}
-
-// checked reports whether the tool is to change nothing by its own means. A script that honours WRIT_DRY_RUN is
-// executed in a dry run too.
-func checked(s *runs.Spec) bool {
-	return s.DryRun && !(s.DryRunExecutes && extension.Script(s.Tool))
 }
 
 // enter takes a boundary for the run and returns who owns its files. Only runs of one project share caches, or those

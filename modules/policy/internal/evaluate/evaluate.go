@@ -73,7 +73,7 @@ func (c *Compiled) matches(s *subject.Subject, level runs.RiskLevel) bool {
 	}
 	return c.tools.admits(s.Tool) && c.inventories.admits(s.InventoryID) && c.ofTemplate(s) &&
 		c.projects.admits(s.ProjectID) && c.queues.admits(s.Queue) && c.sources.admits(string(s.Source)) &&
-		(c.credentials == nil || c.credentials.hasOneOf(s.CredentialIDs)) && labelled(s.Labels, m.Labels) &&
+		(c.credentials == nil || c.credentials.hasOneOf(s.CredentialIDs)) && labelled(s, m.Labels) &&
 		c.plays(s.Playbook) && strings.Contains(s.Command, m.CommandContains)
 }
 
@@ -99,9 +99,9 @@ func shareOver(t policy.Targets, percent int) bool {
 	return t.Hosts < 0 || t.Hosts*100 > percent*max(t.Of, 0)
 }
 
-func labelled(have, want map[string]string) bool {
+func labelled(s *subject.Subject, want map[string]string) bool {
 	for key, value := range want {
-		if x, ok := have[key]; !ok || value != "*" && x != value {
+		if !s.Labelled(key, func(x string) bool { return value == "*" || x == value }) {
 			return false
 		}
 	}

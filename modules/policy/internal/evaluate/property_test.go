@@ -96,6 +96,8 @@ func drawRun(t *rapid.T) (*runs.Run, []policy.Targets) {
 	r.Origin.Source = rapid.SampledFrom(sources).Draw(t, "source")
 	r.Spec.InventoryID, r.Spec.TemplateID, r.Spec.ProjectID = optional("inv"), optional("tpl"), optional("prj")
 	r.Spec.Queue = rapid.SampledFrom([]string{"default", "q1", "q2"}).Draw(t, "queue")
+	profiles := rapid.SampledFrom([]string{"", "", runs.StandardProfile, runs.HostProfile})
+	r.Spec.DryRunExecutes, r.Spec.IsolationProfile = rapid.Bool().Draw(t, "executes"), profiles.Draw(t, "profile")
 	r.Spec.DryRun, r.Spec.CredentialIDs = rapid.Bool().Draw(t, "dry_run"), some(t, id("crd"), "credentials")
 	drawn := func(kind string) (string, string, string, string) {
 		return rapid.SampledFrom(tools).Draw(t, kind+" tool"),
@@ -125,6 +127,13 @@ func drawRun(t *rapid.T) (*runs.Run, []policy.Targets) {
 		}
 		s.InventoryID, s.Queue = optional("inv"), rapid.SampledFrom([]string{"", "q1"}).Draw(t, "queue")
 		s.CredentialIDs = rapid.SampledFrom([][]string{nil, {}, {"crd_0"}, {"crd_1", "crd_2"}}).Draw(t, "credentials")
+		s.ProjectID, s.LimitHosts = optional("prj"), some(t, id("host"), "limit_hosts")
+		if rapid.Bool().Draw(t, "launches") {
+			s.TemplateID = id("tpl").Draw(t, "template")
+			s.Preset = &runs.Preset{Labels: drawLabels(t), Change: rapid.SampledFrom([]string{"", "CHG2"}).Draw(t, "change"),
+				DryRun: rapid.Bool().Draw(t, "dry_run"), DryRunExecutes: rapid.Bool().Draw(t, "executes"),
+				IsolationProfile: profiles.Draw(t, "profile")}
+		}
 	}
 	return r, rapid.SliceOfN(targets, len(r.Graph.Steps), len(r.Graph.Steps)).Draw(t, "targets")
 }

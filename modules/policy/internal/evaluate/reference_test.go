@@ -14,27 +14,47 @@ import (
 // part is what the reference evaluator looks at: a run, or a step of a pipeline.
 type part struct {
 	tool, command, playbook, inventory, queue, limit string
+	project, template, change, profile               string
 	credentials, limitHosts                          []string
+	labels                                           []map[string]string
 	hosts, of                                        int
+	dry                                              bool // it only checks
 }
 
 // parts reads them from the record. It shares nothing with the evaluator under test, as no function of this file does.
 func parts(r *runs.Run, t []policy.Targets) []part {
 	if r.Kind != runs.Pipeline {
-		return []part{{r.Spec.Tool, r.Spec.Command, r.Spec.Playbook, r.Spec.InventoryID, r.Spec.Queue, r.Spec.Limit,
-			r.Spec.CredentialIDs, r.Spec.LimitHosts, t[0].Hosts, t[0].Of}}
+		return []part{{
+			tool: r.Spec.Tool, command: r.Spec.Command, playbook: r.Spec.Playbook, inventory: r.Spec.InventoryID,
+			queue: r.Spec.Queue, limit: r.Spec.Limit, project: r.Spec.ProjectID, change: r.Change,
+			profile: r.Spec.IsolationProfile, credentials: r.Spec.CredentialIDs, limitHosts: r.Spec.LimitHosts,
+			labels: []map[string]string{r.Labels}, hosts: t[0].Hosts, of: t[0].Of,
+			dry: r.Spec.DryRun && !(isScript(r.Spec.Tool) && r.Spec.DryRunExecutes),
+		}}
 	}
 	var out []part
 	for i, s := range r.Graph.Steps {
-		p := part{s.Tool, s.Command, s.Playbook, s.InventoryID, s.Queue, s.Limit, s.CredentialIDs, nil, t[i].Hosts, t[i].Of}
+		p := part{
+			tool: s.Tool, command: s.Command, playbook: s.Playbook, inventory: s.InventoryID, queue: s.Queue, limit: s.Limit,
+			project: s.ProjectID, change: r.Change, profile: r.Spec.IsolationProfile, credentials: s.CredentialIDs,
+			limitHosts: s.LimitHosts, labels: []map[string]string{r.Labels}, hosts: t[i].Hosts, of: t[i].Of,
+		}
 		if p.tool == "" {
 			p.tool = "ansible"
 		}
+		if p.queue == "" {
+			p.queue = r.Spec.Queue
+		}
+		if s.Preset != nil {
+			out = append(out, launched(r, p, s.StepSpec))
+			continue
+		}
+		p.dry = r.Spec.DryRun && !(isScript(p.tool) && r.Spec.DryRunExecutes)
 		if p.inventory == "" {
 			p.inventory = r.Spec.InventoryID
 		}
-		if p.queue == "" {
-			p.queue = r.Spec.Queue
+		if p.project == "" {
+			p.project = r.Spec.ProjectID
 		}
 		if p.credentials == nil {
 			p.credentials = r.Spec.CredentialIDs
@@ -42,6 +62,30 @@ func parts(r *runs.Run, t []policy.Targets) []part {
 		out = append(out, p)
 	}
 	return out
+}
+
+// launched completes the part of a step that launches a template: it inherits no object, and adds to what the pipeline
+// is judged by.
+func launched(r *runs.Run, p part, s runs.StepSpec) part {
+	p.template, p.labels = s.TemplateID, append(p.labels, s.Preset.Labels)
+	if p.change == "" {
+		p.change = s.Preset.Change
+	}
+	if s.Preset.IsolationProfile != "" {
+		p.profile = s.Preset.IsolationProfile
+	}
+	p.dry = (r.Spec.DryRun || s.Preset.DryRun) && !(isScript(p.tool) && s.Preset.DryRunExecutes)
+	return p
+}
+
+// has reports whether a part has a label, of any value if that is a star.
+func (p part) has(key, value string) bool {
+	for _, labels := range p.labels {
+		if have, is := labels[key]; is && (value == "*" || value == have) {
+			return true
+		}
+	}
+	return false
 }
 
 func isScript(tool string) bool {
@@ -52,7 +96,7 @@ func isScript(tool string) bool {
 var commandLevels = map[string]int{"": 0, "ls": 0, "sudo ls": 1, "rm -rf /srv": 2, "reboot": 2, "drop table x;": 3}
 
 // levelOf grades a part from the sentences of the page: 0 is low, 3 is critical.
-func levelOf(r *runs.Run, p part) int {
+func levelOf(p part) int {
 	level := commandLevels[p.command]
 	if p.tool != "ansible" && level < 1 {
 		level = 1
@@ -60,7 +104,7 @@ func levelOf(r *runs.Run, p part) int {
 	if len(p.credentials) > 0 && level < 1 {
 		level = 1
 	}
-	if r.Labels["env"] == "prod" && level < 2 {
+	if (p.has("env", "prod") || p.profile == "host") && level < 2 {
 		level = 2
 	}
 	if !isScript(p.tool) {
@@ -73,7 +117,7 @@ func levelOf(r *runs.Run, p part) int {
 			level = 1
 		}
 	}
-	if r.Spec.DryRun && level > 0 {
+	if p.dry && level > 0 {
 		level--
 	}
 	return level
@@ -89,8 +133,9 @@ func levelNumber(l runs.RiskLevel) int {
 func meets(p policy.Policy, r *runs.Run, x part) bool {
 	m := p.Match
 	ok := contains(m.Tools, x.tool) && strings.Contains(x.command, m.CommandContains)
-	ok = ok && contains(m.InventoryIDs, x.inventory) && contains(m.TemplateIDs, r.Spec.TemplateID)
-	ok = ok && contains(m.ProjectIDs, r.Spec.ProjectID) && contains(m.Queues, x.queue)
+	ok = ok && contains(m.InventoryIDs, x.inventory) && (contains(m.TemplateIDs, r.Spec.TemplateID) ||
+		x.template != "" && contains(m.TemplateIDs, x.template))
+	ok = ok && contains(m.ProjectIDs, x.project) && contains(m.Queues, x.queue)
 	ok = ok && (len(m.Sources) == 0 || slices.Contains(m.Sources, r.Origin.Source))
 	if m.Playbook != "" {
 		matched, err := path.Match(m.Playbook, path.Clean(x.playbook))
@@ -104,8 +149,7 @@ func meets(p policy.Policy, r *runs.Run, x part) bool {
 		ok = ok && uses
 	}
 	for key, value := range m.Labels {
-		have, is := r.Labels[key]
-		ok = ok && is && (value == "*" || value == have)
+		ok = ok && x.has(key, value)
 	}
 	if m.HostsOver != nil {
 		ok = ok && !isScript(x.tool) && (x.hosts < 0 || x.hosts > *m.HostsOver)
@@ -119,9 +163,9 @@ func meets(p policy.Policy, r *runs.Run, x part) bool {
 		ok = ok && x.tool == "ansible" && x.limit == "" && x.limitHosts == nil
 	}
 	if m.ChangeMissing {
-		ok = ok && r.Change == ""
+		ok = ok && x.change == ""
 	}
-	return ok && !(p.ExcludeDryRun && r.Spec.DryRun) && levelOf(r, x) >= levelNumber(p.RiskAtLeast)
+	return ok && !(p.ExcludeDryRun && x.dry) && levelOf(x) >= levelNumber(p.RiskAtLeast)
 }
 
 func appliesTo(p policy.Policy, who evaluate.Actor) bool {
@@ -144,7 +188,7 @@ func reference(list []policy.Policy, r *runs.Run, t []policy.Targets, who evalua
 	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	highest := 0
 	for _, x := range parts(r, t) {
-		if l := levelOf(r, x); l > highest {
+		if l := levelOf(x); l > highest {
 			highest = l
 		}
 	}

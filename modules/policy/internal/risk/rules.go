@@ -33,7 +33,8 @@ func Rules() []Rule { return slices.Clone(rules()) }
 var rules = sync.OnceValue(func() []Rule {
 	return slices.Concat(toolRules(), commandRules(), hostRules(), settingRules(), []Rule{{
 		Name: "dry_run", Reason: "It is a dry run, which lowers the risk by one level.",
-		Text:  "A dry run. It lowers the level that the other rules give by one, and never below low.",
+		Text: "A dry run of which the tool only checks, unlike a script with `dry_run_executes`. It lowers the level that " +
+			"the other rules give by one, and never below low.",
 		match: func(x *facts) bool { return x.DryRun },
 	}})
 })
@@ -87,7 +88,7 @@ func settingRules() []Rule {
 	return []Rule{{
 		Name: "production", Level: runs.HighRisk, Reason: "A label says that it is for production.",
 		Text: "A label `env`, `environment`, `stage` or `tier` has the value `prod`, `production` or `live`, in any case " +
-			"of letters.",
+			"of letters. A step has the labels of its pipeline and of the template that it launches.",
 		match: production,
 	}, {
 		Name: "credentials", Level: runs.MediumRisk, Reason: "It uses credentials.",
@@ -112,8 +113,10 @@ func settingRules() []Rule {
 
 func production(x *facts) bool {
 	for _, key := range [...]string{"env", "environment", "stage", "tier"} {
-		switch strings.ToLower(strings.TrimSpace(x.Labels[key])) {
-		case "prod", "production", "live":
+		if x.Labelled(key, func(value string) bool {
+			value = strings.ToLower(strings.TrimSpace(value))
+			return value == "prod" || value == "production" || value == "live"
+		}) {
 			return true
 		}
 	}

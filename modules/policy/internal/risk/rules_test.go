@@ -52,6 +52,17 @@ func dry(x example) example {
 	return x
 }
 
+func executed(x example) example {
+	x.run.Spec.DryRunExecutes = true
+	return dry(x)
+}
+
+// launching is a pipeline with a step that launches a template with a label.
+func launching(key, value string) example {
+	return example{run: runs.Run{Labels: map[string]string{"env": "dev"}, Graph: &runs.Graph{Steps: []runs.StepState{
+		{StepSpec: runs.StepSpec{Preset: &runs.Preset{Labels: map[string]string{key: value}}}}}}}}
+}
+
 // examples has for each other rule runs that match, and others that are close.
 var examples = map[string]struct{ match, miss []example }{
 	"script": {[]example{tool("bash"), tool("python"), tool("powershell"), tool("go")},
@@ -68,8 +79,8 @@ var examples = map[string]struct{ match, miss []example }{
 		[]example{hosts(10, 10), hosts(10, 11), hosts(-1, 11), hosts(11, -1)}},
 	"production": {
 		[]example{label("env", "prod"), label("environment", "production"), label("stage", "live"), label("tier", "Prod"),
-			label("env", " PRODUCTION ")},
-		[]example{label("env", "staging"), label("env", "prod-like"), label("app", "prod"), label("env", ""),
+			label("env", " PRODUCTION "), launching("env", "prod"), launching("tier", "live")},
+		[]example{launching("env", "test"), label("env", "staging"), label("env", "prod-like"), label("app", "prod"), label("env", ""),
 			label("production", "env"), label("envs", "prod")}},
 	"credentials": {[]example{{run: runs.Run{Spec: runs.Spec{CredentialIDs: []string{"crd_1"}}}}},
 		[]example{{run: runs.Run{Spec: runs.Spec{CredentialIDs: []string{}}}}, env("CREDENTIALS", "x")}},
@@ -92,7 +103,8 @@ var examples = map[string]struct{ match, miss []example }{
 		[]example{variable("ansible_connection", `"ssh"`), variable("ansible_connection", `"local"`),
 			variable("ansible_network_os", `""`), variable("connection", `"network_cli"`), env("ANSIBLE_TRANSPORT", "ssh"),
 			variable("ansible_connection", `"network_cli_x"`)}},
-	"dry_run": {[]example{dry(tool("bash")), dry(label("env", "prod"))}, []example{tool("bash"), dry(tool("ansible"))}},
+	"dry_run": {[]example{dry(tool("bash")), dry(label("env", "prod"))}, []example{tool("bash"), dry(tool("ansible")),
+		executed(tool("bash"))}},
 }
 
 // TestSettings shows what each rule about other things than commands matches, and what it leaves out.

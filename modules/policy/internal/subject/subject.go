@@ -24,10 +24,12 @@ type Subject struct {
 	Source                                    runs.Source
 	CredentialIDs                             []string
 	Labels                                    map[string]string
+	StepLabels                                map[string]string // of the template that a step launches
 	// Limited reports that a limit selects hosts of the inventory.
 	Limited bool
 	Change  string
-	DryRun  bool
+	// DryRun reports that the tool only checks. A script that a dry run executes is none.
+	DryRun bool
 	// Profile is the isolation profile, empty for the executor's own.
 	Profile string
 	Env     map[string]string
@@ -42,7 +44,7 @@ type Subject struct {
 func Of(r *runs.Run, t []policy.Targets) []Subject {
 	base := Subject{
 		TemplateID: r.Spec.TemplateID, ProjectID: r.Spec.ProjectID, Source: r.Origin.Source, Labels: r.Labels,
-		Change: r.Change, DryRun: r.Spec.DryRun, Profile: r.Spec.IsolationProfile, Env: r.Spec.Env,
+		Change: r.Change, DryRun: r.Spec.OnlyChecks(), Profile: r.Spec.IsolationProfile, Env: r.Spec.Env,
 	}
 	if r.Graph == nil {
 		s := base
@@ -61,12 +63,25 @@ func Of(r *runs.Run, t []policy.Targets) []Subject {
 		s.Tool, s.Command, s.Playbook = spec.Tool, spec.Command, clean(spec.Playbook)
 		s.InventoryID, s.ProjectID, s.Queue = spec.InventoryID, spec.ProjectID, spec.Queue
 		s.CredentialIDs = spec.CredentialIDs
-		s.StepTemplateID, s.DryRun, s.Profile = step.TemplateID, spec.DryRun, spec.IsolationProfile
+		s.StepTemplateID, s.DryRun, s.Profile = step.TemplateID, spec.OnlyChecks(), spec.IsolationProfile
+		if x := step.Preset; x != nil {
+			s.StepLabels, s.Change = x.Labels, cmp.Or(r.Change, x.Change)
+		}
 		s.Vars = [2]runs.Vars{step.ExtraVars, r.Graph.Vars}
 		s.Limited = len(step.LimitHosts) > 0 || limits(step.Limit)
 		s.Targets = targets(s, t, i)
 	}
 	return out
+}
+
+// Labelled reports whether a label of the run, or of the template that a step launches, has a value that is asked for.
+func (s *Subject) Labelled(key string, is func(value string) bool) bool {
+	for _, labels := range [...]map[string]string{s.Labels, s.StepLabels} {
+		if value, ok := labels[key]; ok && is(value) {
+			return true
+		}
+	}
+	return false
 }
 
 // Script reports whether the tool reaches no host of an inventory itself.

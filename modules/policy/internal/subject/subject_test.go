@@ -95,3 +95,49 @@ func TestSetting(t *testing.T) {
 		}
 	}
 }
+
+// TestOfTheStepOfATemplate adds what the template says to what the pipeline says.
+func TestOfTheStepOfATemplate(t *testing.T) {
+	t.Parallel()
+	x := &runs.Preset{Labels: map[string]string{"env": "production"}, Change: "CHG2"}
+	r := &runs.Run{Kind: runs.Pipeline, Labels: map[string]string{"env": "dev"}, Graph: &runs.Graph{
+		Steps: []runs.StepState{{StepSpec: runs.StepSpec{TemplateID: "tpl_1", Preset: x}}, {}}}}
+	got := subject.Of(r, nil)
+	is := func(s *subject.Subject, value string) bool {
+		return s.Labelled("env", func(v string) bool { return v == value })
+	}
+	if !is(&got[0], "dev") || !is(&got[0], "production") || is(&got[0], "test") || got[0].Change != "CHG2" {
+		t.Errorf("%+v", got[0])
+	}
+	if is(&got[1], "production") || got[1].Change != "" {
+		t.Errorf("another step: %+v", got[1])
+	}
+	r.Change = "CHG1"
+	if got := subject.Of(r, nil)[0]; got.Change != "CHG1" {
+		t.Errorf("the change is %q", got.Change)
+	}
+}
+
+// TestDryRun counts what a dry run executes as no dry run.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tool          string
+		dry, executes bool
+		want          bool
+	}{
+		{"bash", true, false, true}, {"bash", true, true, false}, {"bash", false, true, false},
+		{runs.Ansible, true, true, true}, {"", true, true, true}, {"tofu", true, true, true},
+	} {
+		r := &runs.Run{Spec: runs.Spec{Tool: c.tool, DryRun: c.dry, DryRunExecutes: c.executes}}
+		step := &runs.Run{Kind: runs.Pipeline, Spec: r.Spec, Graph: &runs.Graph{
+			Steps: []runs.StepState{{StepSpec: runs.StepSpec{Tool: c.tool}}}}}
+		preset := &runs.Run{Kind: runs.Pipeline, Graph: &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{
+			Tool: c.tool, Preset: &runs.Preset{DryRun: c.dry, DryRunExecutes: c.executes}}}}}}
+		for _, x := range []*runs.Run{r, step, preset} {
+			if got := subject.Of(x, nil)[0].DryRun; got != c.want {
+				t.Errorf("%+v: %t", c, got)
+			}
+		}
+	}
+}
