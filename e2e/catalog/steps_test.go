@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,18 +85,33 @@ func TestStepsLaunchTemplates(t *testing.T) {
 	})
 }
 
-// refusedChains saves workflows that would reach themselves, directly or over the template that they launch.
+// refusedChains saves workflows that would reach themselves, directly or over the template that they launch, and makes
+// workflows of templates that are steps.
 func (w *fixture) refusedChains(workflow, launched string) {
 	w.t.Helper()
-	for id, reached := range map[string]string{workflow: workflow, launched: workflow} {
-		a := w.Do(http.MethodPut, "/v1/templates/"+id, harness.Body{"name": "Chain", "steps": []any{
-			harness.Body{"name": "a", "template_id": reached}}})
-		var problem struct{ Errors []struct{ Location string } }
+	plain := w.id("/v1/templates", harness.Body{"name": "Plain", "tool": "bash", "command": "true"})
+	step := harness.Body{"name": "a", "tool": "bash", "command": "true"}
+	for _, c := range []struct {
+		id   string
+		step harness.Body
+		at   string
+	}{
+		{workflow, harness.Body{"name": "a", "template_id": workflow}, "steps[0].template_id"},
+		{launched, harness.Body{"name": "a", "template_id": workflow}, "steps[0].template_id"},
+		{plain, harness.Body{"name": "a", "template_id": plain}, "steps[0].template_id"},
+		{launched, step, "steps"},
+	} {
+		a := w.Do(http.MethodPut, "/v1/templates/"+c.id, harness.Body{"name": "Chain", "steps": []any{c.step}})
+		var problem struct {
+			Errors []struct{ Location, Message string }
+		}
 		if a.JSON(w.t, &problem); a.Status != http.StatusBadRequest || len(problem.Errors) == 0 ||
-			problem.Errors[0].Location != "steps[0].template_id" {
-			w.t.Errorf("a workflow that reaches itself: %d %s", a.Status, a.Body)
+			problem.Errors[0].Location != c.at ||
+			c.at == "steps" && !strings.Contains(problem.Errors[0].Message, workflow) {
+			w.t.Errorf("a workflow that reaches itself, or a step that becomes one: %d %s", a.Status, a.Body)
 		}
 	}
+	w.want(http.StatusOK, http.MethodPut, "/v1/templates/"+plain, harness.Body{"name": "Plain", "steps": []any{step}})
 }
 
 // refusedSteps has the bad input of steps that launch templates.

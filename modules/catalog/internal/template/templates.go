@@ -143,7 +143,10 @@ func (k *Templates) put(ctx context.Context, a audit.Action, t catalog.Template)
 	if err != nil {
 		return err
 	}
-	return k.Upsert(ctx, t.ID, references(t), e)
+	if err := k.Upsert(ctx, t.ID, references(t), e); err != nil {
+		return err
+	}
+	return k.checkSteps(ctx, t)
 }
 
 // shown leaves out the references to objects that the caller may not read.
@@ -206,6 +209,11 @@ func (k *Templates) Update(
 		if err != nil {
 			return err
 		}
+		if t.Workflow() && !now.Workflow() {
+			if err := k.checkLaunched(ctx, t.Record); err != nil {
+				return err
+			}
+		}
 		next := t
 		if next.Notifications, err = k.targets.Save(ctx, sealed); err != nil {
 			return err
@@ -220,7 +228,7 @@ func (k *Templates) Update(
 		return k.put(ctx, audit.TemplateUpdate, stored)
 	})
 	if err != nil {
-		return catalog.Template{}, err
+		return catalog.Template{}, k.explainLaunched(ctx, err)
 	}
 	return stored, nil
 }
