@@ -73,6 +73,7 @@ type Result struct {
 	Grants        identity.Grants
 	Objects       identity.Objects
 	Guard         access.Guard
+	Operations    access.Operations
 	Owners        access.Owners
 	Background    Background
 }

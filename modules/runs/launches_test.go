@@ -1,6 +1,7 @@
 package runs_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +112,39 @@ func TestReplaceNeedsTheRight(t *testing.T) {
 		if !runs.TemplateBusy.Is(err) || strings.Contains(err.Error(), first.ID) {
 			t.Errorf("%v", err)
 		}
+	})
+}
+
+// TestReplaceNeedsTheOperation has a caller who may use all objects of the runs, and not ask for their cancellation. The
+// launch waits.
+func TestReplaceNeedsTheOperation(t *testing.T) {
+	eachLedger(t, func(t *testing.T, b *bundle, _ *ledger) {
+		b.limit(runs.TemplateSlot+template, 1)
+		first := b.submit(launch(runs.BusyReplace))
+		made := must[*runs.Run](t)(b.launchAs(as(t, "launcher")))
+		b.status(first.ID, runs.Pending)
+		must[*runs.Run](t)(b.launchAs(as(t, "ada")))
+		b.status(first.ID, runs.Canceled)
+		b.status(made.ID, runs.Canceled)
+	})
+}
+
+func (b *bundle) launchAs(ctx context.Context) (*runs.Run, error) {
+	r, _, err := b.Submitter.Submit(ctx, launch(runs.BusyReplace))
+	return r, err
+}
+
+// TestReplaceWaitsForItsWindow has a launch that may not start now. It cancels nothing.
+func TestReplaceWaitsForItsWindow(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		b.limit(runs.TemplateSlot+template, 1)
+		first := b.submit(launch(runs.BusyReplace))
+		b.policies.say(shut(inAnHour(), 1))
+		b.submit(launch(runs.BusyReplace))
+		b.status(first.ID, runs.Pending)
+		b.policies.say(open(inAnHour(), 1))
+		b.submit(launch(runs.BusyReplace))
+		b.status(first.ID, runs.Canceled)
 	})
 }
 

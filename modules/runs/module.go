@@ -87,16 +87,18 @@ type Params struct {
 	// Recorder records changes of runs, in the unit of work of the change.
 	Recorder audit.Recorder
 	// Guard checks the rights of callers of the driving ports to the objects of a run.
-	Guard     access.Guard
-	Objects   runs.ObjectStore
-	Config    Config
-	Unit      tx.Unit
-	Publisher events.Publisher
-	Signals   events.Signals
-	Clock     clock.Clock
-	IDs       ids.Generator
-	Log       *slog.Logger
-	Observer  background.Observer `optional:"true"`
+	Guard access.Guard
+	// Operations decides whether a launch may cancel the runs that it replaces.
+	Operations access.Operations
+	Objects    runs.ObjectStore
+	Config     Config
+	Unit       tx.Unit
+	Publisher  events.Publisher
+	Signals    events.Signals
+	Clock      clock.Clock
+	IDs        ids.Generator
+	Log        *slog.Logger
+	Observer   background.Observer `optional:"true"`
 }
 
 // Result is what the context provides. The caller must start Background. The ports for requests check the rights of the
@@ -145,7 +147,7 @@ func New(p Params) (Result, error) {
 		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub, Inventories: p.References,
 	}
 	binder := binding.New(p.References, p.Credentials, p.Materials).WithRepairs(p.Repairs)
-	gate := guard.NewGate(p.Guard, p.Objects)
+	gate := guard.NewGate(p.Guard, p.Objects).WithOperations(p.Operations)
 	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, p.Policies, binder,
 		gate).WithHosts(p.Hosts).WithServed(executors.New(cfg.Serves, p.Workers, p.Clock)).WithQueue(p.Queue).
 		WithPlans(p.PlanStore)

@@ -47,7 +47,7 @@ func TestModuleProvidesEveryPort(t *testing.T) {
 			func(c portsclock.Clock) portsids.Generator { return ids.New(c) },
 			func() execution.Catalog { return execution.Tools{"bash": nil} },
 			func() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) },
-			func() access.Guard { return openGate{} },
+			func() (access.Guard, access.Operations) { return openGate{}, openGate{} },
 			func() notify.Targets { return masking{} },
 			func() audit.Recorder { return newTrail() },
 			func() module.Config { return module.Config{} },

@@ -77,13 +77,20 @@ type openGate struct{}
 
 func (openGate) May(context.Context, access.Level, ...string) (bool, error) { return true, nil }
 func (openGate) Scope(context.Context) (access.Scope, error)                { return access.Everything(), nil }
+func (openGate) MayAsk(context.Context, string, string) (bool, error)       { return true, nil }
+
+// rights decides about objects and operations.
+type rights interface {
+	access.Guard
+	access.Operations
+}
 
 func setup(t testing.TB, d *db.DB, cfg module.Config) *bundle {
 	t.Helper()
 	return guarded(t, d, cfg, openGate{})
 }
 
-func guarded(t testing.TB, d *db.DB, cfg module.Config, g access.Guard) *bundle {
+func guarded(t testing.TB, d *db.DB, cfg module.Config, g rights) *bundle {
 	t.Helper()
 	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: newTrail(), policies: &policies{},
 		repairs: &repairs{}}
@@ -93,7 +100,7 @@ func guarded(t testing.TB, d *db.DB, cfg module.Config, g access.Guard) *bundle 
 		Store: s, Queue: s, Logs: s, EventStore: s, Summaries: s, Keys: s, TicketStore: s, Purger: s,
 		Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
 		Tools:  execution.Tools{"ansible": nil, "bash": nil},
-		Config: cfg, Guard: g, Objects: s, Slots: s, Waits: s,
+		Config: cfg, Guard: g, Operations: g, Objects: s, Slots: s, Waits: s,
 		PlanStore: s, FacetStore: s, Recorder: b.trail, Targets: masking{}, Repairs: b.repairs,
 		Policies: b.policies, Teams: teams{of: map[string][]string{"eve": {"team_1"}, "dan": {"team_1"}}},
 	})

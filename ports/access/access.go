@@ -69,6 +69,14 @@ type Scope struct {
 // Everything returns the scope of a reader who may read everything.
 func Everything() Scope { return Scope{All: true} }
 
+// Operations decides which operations the caller of ctx may ask for at all, whatever their object. It knows the same
+// callers as Guard.
+type Operations interface {
+	// MayAsk reports whether the role of the caller and the scopes of its token allow an act on objects of a kind. An
+	// error means that no decision was possible; callers treat it as a refusal.
+	MayAsk(ctx context.Context, kind, act string) (bool, error)
+}
+
 // Owners decides who may write the objects of organizations.
 type Owners interface {
 	// MayWrite reports whether the caller of ctx may create, change and delete objects of a kind in an organization,

@@ -12,8 +12,9 @@ import (
 type Guard struct{ authz identity.Authorizer }
 
 var (
-	_ access.Guard  = (*Guard)(nil)
-	_ access.Owners = (*Guard)(nil)
+	_ access.Guard      = (*Guard)(nil)
+	_ access.Operations = (*Guard)(nil)
+	_ access.Owners     = (*Guard)(nil)
 )
 
 // NewGuard makes a Guard.
@@ -56,12 +57,20 @@ func (g *Guard) allowed(ctx context.Context, p identity.Principal, n identity.Ne
 	return err == nil, err
 }
 
+func (g *Guard) MayAsk(ctx context.Context, kind, act string) (bool, error) {
+	return g.needs(ctx, identity.Need{Kind: kind, Act: act})
+}
+
 func (g *Guard) MayWrite(ctx context.Context, kind, org string) (bool, error) {
+	return g.needs(ctx, identity.Need{Kind: kind, Act: "create", Org: org})
+}
+
+func (g *Guard) needs(ctx context.Context, n identity.Need) (bool, error) {
 	p, known := identity.From(ctx)
 	if !known {
 		return application(ctx), nil
 	}
-	return g.allowed(ctx, p, identity.Need{Kind: kind, Act: "create", Org: org})
+	return g.allowed(ctx, p, n)
 }
 
 // Scope is empty for a request without a known caller.

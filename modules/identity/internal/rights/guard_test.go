@@ -81,6 +81,32 @@ func TestMay(t *testing.T) {
 	}
 }
 
+// TestMayAsk asks about an operation, as a request for it does, and never about an object.
+func TestMayAsk(t *testing.T) {
+	t.Parallel()
+	a := &table{allowed: map[identity.Need]bool{{Kind: "run", Act: "control"}: true}}
+	g := rights.NewGuard(a)
+	caller := identity.With(t.Context(), identity.Principal{User: identity.User{ID: "usr_1"}})
+	for name, c := range map[string]struct {
+		ctx context.Context
+		act string
+		may bool
+	}{
+		"allowed":     {caller, "control", true},
+		"refused":     {caller, "approve", false},
+		"application": {t.Context(), "approve", true},
+		"anonymous":   {actor.With(t.Context(), actor.Actor{Type: actor.Anonymous}), "control", false},
+	} {
+		if may, err := g.MayAsk(c.ctx, "run", c.act); err != nil || may != c.may {
+			t.Errorf("%s: %v %v", name, may, err)
+		}
+	}
+	a.err = errors.New("the index is gone")
+	if may, err := g.MayAsk(caller, "run", "control"); may || !errors.Is(err, a.err) {
+		t.Errorf("nobody can decide: %v %v", may, err)
+	}
+}
+
 func TestScope(t *testing.T) {
 	t.Parallel()
 	a := &table{}

@@ -12,12 +12,19 @@ import (
 // Gate decides about runs. Reading a run needs the right to read all objects that it names. Acting on it needs the
 // right to use them.
 type Gate struct {
-	guard   access.Guard
-	objects runs.ObjectStore
+	guard      access.Guard
+	operations access.Operations
+	objects    runs.ObjectStore
 }
 
 // NewGate returns a gate over the guard and the store of the objects of each run.
 func NewGate(g access.Guard, o runs.ObjectStore) *Gate { return &Gate{guard: g, objects: o} }
+
+// WithOperations sets what decides about operations. Without it Control refuses everybody.
+func (g *Gate) WithOperations(o access.Operations) *Gate {
+	g.operations = o
+	return g
+}
 
 // Scope returns the restriction of lists for the caller.
 func (g *Gate) Scope(ctx context.Context) (access.Scope, error) {
@@ -124,6 +131,22 @@ func (g *Gate) Use(ctx context.Context, id string) error {
 		}
 	}
 	return nil // the right was granted meanwhile
+}
+
+// Control is Use for a caller who did not ask for the operation by itself: it returns NotAllowed for one who may not
+// ask for it, by its role or the scopes of its token.
+func (g *Gate) Control(ctx context.Context, id string) error {
+	ok, err := false, error(nil)
+	if g.operations != nil {
+		ok, err = g.operations.MayAsk(ctx, "run", "control")
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("decide what may be asked for: %w", err)
+	case !ok:
+		return access.NotAllowed.New("this takes the right to control runs")
+	}
+	return g.Use(ctx, id)
 }
 
 // Noun returns the word for the kind of an object, which errors contain instead of its name.

@@ -160,11 +160,13 @@ func (s *Submitter) decideBusy(ctx context.Context, r *runs.Run, when runs.WhenB
 		return err
 	}
 	limit := limits[key]
-	if limit == 0 || len(list) < limit {
+	switch {
+	case limit == 0 || len(list) < limit:
 		return nil
-	}
-	if when == runs.BusySkip {
+	case when == runs.BusySkip:
 		return s.busy(ctx, list, limit)
+	case r.Wait.Closed(): // it could not start in the place of another one
+		return nil
 	}
 	return s.replace(ctx, list[:len(list)-limit+1])
 }
@@ -191,7 +193,7 @@ func (s *Submitter) busy(ctx context.Context, list []string, limit int) error {
 // replace cancels the given runs if the caller may cancel each of them. Otherwise the new run waits for them.
 func (s *Submitter) replace(ctx context.Context, list []string) error {
 	for _, id := range list {
-		switch err := s.gate.Use(ctx, id); {
+		switch err := s.gate.Control(ctx, id); {
 		case fault.Is(err, fault.NotFound) || fault.Is(err, fault.Forbidden):
 			return nil
 		case err != nil:
