@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -150,6 +151,44 @@ func TestApprovalsOfSeveralPolicies(t *testing.T) {
 		}
 		b.happened(r.ID, audit.RunSubmit, audit.RunHold, audit.RunHold, audit.RunApprove, audit.RunApprove,
 			audit.RunApprove, audit.RunApprove)
+	})
+}
+
+// TestOwnersAsk has a schedule ask for a run with the rights of an account, which then counts as who asked: also for
+// the run that applies the plan of such a dry run.
+func TestOwnersAsk(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		b.policies.exempt = true
+		b.policies.say(hold(runs.Hold{ID: "pol_1", Name: "four eyes", Needed: 1, Distinct: true}))
+		ann := account(t.Context(), "ann", identity.Admin)
+		nightly := actor.With(ann, actor.Actor{Type: actor.System, ID: "sch_1", Name: "nightly"})
+		submit := func(s runs.Submission) *runs.Run {
+			s.Origin = runs.Origin{Source: runs.FromSchedule, SourceID: "sch_1"}
+			r, _, err := b.Submitter.Submit(nightly, s)
+			return must[*runs.Run](t)(r, err)
+		}
+		held, dry := submit(script()), script()
+		dry.DryRun = true
+		submit(dry)
+		a := b.claim()
+		b.begin(a)
+		for _, id := range []string{held.ID, b.propose(a, planned("1"))} {
+			if r := b.status(id, runs.PendingApproval); r.Actor.ID != "sch_1" || r.Requester().ID != "ann" {
+				t.Errorf("%+v asked, for %+v", r.Actor, r.Requester())
+			}
+		}
+		for _, decide := range []func(context.Context, string, runs.DecisionInput) (*runs.Run, error){
+			b.Approver.Approve, b.Approver.Reject,
+		} {
+			_, err := decide(ann, held.ID, runs.DecisionInput{})
+			if !runs.DistinctApprover.Is(err) || !strings.HasPrefix(err.Error(), `"nightly", which acts for you, asked`) {
+				t.Errorf("the owner decides: %v", err)
+			}
+		}
+		if next := b.why(held.ID).Next; next != "an administrator, but not the owner of nightly, approves or rejects the run" {
+			t.Errorf("%s", next)
+		}
+		must[*runs.Run](t)(b.Approver.Approve(account(t.Context(), "bob", identity.Admin), held.ID, runs.DecisionInput{}))
 	})
 }
 

@@ -183,6 +183,14 @@ func (a *Approvals) Binding() *Approvals {
 	return &Approvals{Approved: a.Approved}
 }
 
+// Requester returns who asked for the run: the owner of the schedule or the trigger that did, else its actor.
+func (r *Run) Requester() actor.Actor {
+	if r.Origin.Owner != "" {
+		return actor.Actor{Type: actor.User, ID: r.Origin.Owner}
+	}
+	return r.Actor
+}
+
 // HeldBy returns the first hold of a run that is or was held, nil for another one.
 func (r *Run) HeldBy() *Hold {
 	if r.Approvals == nil || len(r.Approvals.Holds) == 0 {

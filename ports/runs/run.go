@@ -204,6 +204,8 @@ type Origin struct {
 	SourceID string
 	RetryOf  string
 	RerunOf  string
+	// Owner is the account with whose rights a schedule or a trigger asked, empty for an account that asked itself.
+	Owner string
 }
 
 // Idempotency is a client's key with the scope (the operation) and the digest of the request's body.

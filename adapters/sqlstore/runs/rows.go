@@ -76,6 +76,13 @@ type row struct {
 	Refreshing      bool
 }
 
+// specDocument is the document of the column spec.
+type specDocument struct {
+	runs.Spec
+
+	Owner string `json:"owner,omitempty"`
+}
+
 // documents are the parts of a run that are stored apart from its row.
 type documents struct {
 	bun.BaseModel `bun:"table:run_documents"`
@@ -177,10 +184,12 @@ func (w *row) run() (*runs.Run, error) {
 		code := w.ExitCode.int()
 		r.ExitCode = &code
 	}
-	err := errors.Join(w.Spec.decode(&r.Spec), w.Labels.decode(&r.Labels), w.Warnings.decode(&r.Warnings),
+	spec := specDocument{}
+	err := errors.Join(w.Spec.decode(&spec), w.Labels.decode(&r.Labels), w.Warnings.decode(&r.Warnings),
 		w.Approvals.decode(&r.Approvals), w.Risk.decode(&r.Risk), w.Hidden.decode(&r.Hidden),
 		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts), w.Isolation.decode(&r.Isolation),
 		w.Canceled.decode(&r.Canceled))
+	r.Spec, r.Origin.Owner = spec.Spec, spec.Owner
 	r.Spec.Tool, r.Spec.Playbook, r.Spec.Command = string(w.Tool), string(w.Playbook), string(w.Command)
 	r.Spec.Queue, r.Spec.Priority = w.Queue, w.Priority
 	return r, err
@@ -196,7 +205,8 @@ func (d *documents) decode(r *runs.Run) error {
 
 // rowOf returns the row of a run.
 func rowOf(r *runs.Run, scope number) (*row, error) {
-	own, some := rest(r.Spec)
+	spec, some := rest(r.Spec)
+	own := specDocument{Spec: spec, Owner: r.Origin.Owner}
 	docs := documentMaker{}
 	w := &row{
 		ID: r.ID, Kind: r.Kind, Status: r.Status, Name: textOf(r.Name), Change: textOf(r.Change), Commit: textOf(r.Commit),
@@ -217,7 +227,7 @@ func rowOf(r *runs.Run, scope number) (*row, error) {
 		CancelRequested: r.CancelRequested, HostsTouched: unlessZero(r.HostsTouched), EventCount: r.EventCount,
 		LogBytes: r.LogBytes, LogOmitted: r.LogOmitted, LogSHA256: textOf(r.LogSHA256), Revision: r.Revision, ScopeID: scope,
 		ToolVersion: textOf(r.ToolVersion), Gated: r.Gated, Slotted: r.Slotted,
-		Spec: docs.make(own, some), Labels: docs.make(r.Labels, len(r.Labels) > 0),
+		Spec: docs.make(own, some || own.Owner != ""), Labels: docs.make(r.Labels, len(r.Labels) > 0),
 		Warnings:  docs.make(r.Warnings, len(r.Warnings) > 0),
 		Approvals: docs.make(r.Approvals, r.Approvals != nil), Decision: docs.make(r.Decision, r.Decision != nil),
 		Risk:       docs.make(r.Risk, r.Risk.Level != ""),

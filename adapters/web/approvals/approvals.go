@@ -81,7 +81,7 @@ func (h *handlers) waiting(r *shell.Request) (waiting, error) {
 	}
 	w := waiting{total: list.Total}
 	for i, run := range list.Runs {
-		x := row{run: run, other: distinct(run) && run.Actor.ID == r.Viewer.ID && run.Actor.ID != ""}
+		x := row{run: run, other: distinct(run) && requested(run, r.Viewer.ID)}
 		if i < maxReached {
 			x.reach = h.reachOf(r.Context(), run.ID)
 		}
@@ -97,6 +97,12 @@ func (h *handlers) reachOf(ctx context.Context, id string) *runs.Reach {
 		return nil
 	}
 	return run.Approvals.Reach
+}
+
+// requested reports whether an account asked for a run, by itself or by what acts for it.
+func requested(r *runs.Run, account string) bool {
+	id := r.Requester().ID
+	return id != "" && id == account
 }
 
 func distinct(r *runs.Run) bool {

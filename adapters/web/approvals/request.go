@@ -84,7 +84,7 @@ func (h *handlers) request(r *shell.Request, id string) (*request, error) {
 			return nil, err
 		}
 	}
-	v.checkable = r.Viewer.Admin() || run.Actor.ID != "" && run.Actor.ID == r.Viewer.ID
+	v.checkable = r.Viewer.Admin() || requested(run, r.Viewer.ID)
 	if v.preview != nil && v.preview.Status != "" {
 		if v.changes, err = h.previewed(ctx, v.preview.RunID); err != nil {
 			return nil, err
@@ -187,7 +187,7 @@ func (h *handlers) decide(r *shell.Request, v *request) error {
 	if err != nil {
 		return err //nolint:wrapcheck // a fault
 	}
-	own := v.run.Actor.ID != "" && v.run.Actor.ID == r.Viewer.ID
+	own := requested(v.run, r.Viewer.ID)
 	asked := false
 	for i, hold := range v.run.Approvals.Holds {
 		x := holdView{Hold: hold, given: v.run.Approvals.For(i), who: h.deciders(r.Context(), hold)}

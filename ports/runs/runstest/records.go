@@ -64,7 +64,8 @@ func fullRun(r *runs.Run) {
 	r.Labels, r.Change = map[string]string{"env": "prod", "leer": ""}, "CHG-1"
 	r.Vars = runs.Vars{"n": raw("9007199254740993.00"), "h": raw(`"<b>&\u0000"`), "o": raw(`{"k":[1,null]}`)}
 	r.Outputs = runs.Vars{"out": raw("1e400")}
-	r.Origin = runs.Origin{Source: runs.FromRetry, SourceID: "tpl_1", RetryOf: "run_a", RerunOf: "run_b"}
+	r.Origin = runs.Origin{Source: runs.FromRetry, SourceID: "tpl_1", RetryOf: "run_a", RerunOf: "run_b",
+		Owner: "usr_8"}
 	r.Actor = actor.Actor{Type: actor.Hook, ID: "usr_9", Name: "grace"}
 	r.Commit, r.Error, r.ExitCode, r.ToolVersion = "abc123", "it broke", ptr(0), "2.19.11"
 	r.Warnings = []runs.Warning{{Code: runs.WarnOutputFlood, Message: "much"}}

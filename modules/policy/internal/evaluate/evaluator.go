@@ -72,11 +72,11 @@ func (e *Evaluator) verdict(
 	if err != nil {
 		return policy.Verdict{}, err
 	}
-	who := Actor{ID: r.Actor.ID}
+	who := Actor{ID: r.Requester().ID}
 	if c.teams {
-		list, err := e.teams.TeamsOf(ctx, r.Actor.ID)
+		list, err := e.teams.TeamsOf(ctx, who.ID)
 		if err != nil {
-			return policy.Verdict{}, fmt.Errorf("read the teams of %s: %w", r.Actor.ID, err)
+			return policy.Verdict{}, fmt.Errorf("read the teams of %s: %w", who.ID, err)
 		}
 		for _, team := range list {
 			who.Teams = append(who.Teams, team.ID)

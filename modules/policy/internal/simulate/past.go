@@ -90,7 +90,7 @@ func (r *reading) record(ctx context.Context, row *runs.Run) (rec Record, ok boo
 		}
 	}
 	rec = Record{Run: row}
-	rec.Teams, r.err = r.teamsOf(ctx, row.Actor.ID)
+	rec.Teams, r.err = r.teamsOf(ctx, row.Requester().ID)
 	return rec, r.err == nil
 }
 

@@ -33,7 +33,7 @@ func Simulate(p policy.Policy, records iter.Seq[Record]) policy.Simulation {
 			continue
 		}
 		out.Scanned++
-		who := evaluate.Actor{ID: r.Actor.ID, Teams: rec.Teams}
+		who := evaluate.Actor{ID: r.Requester().ID, Teams: rec.Teams}
 		subjects := subject.Of(r, targets(r))
 		v := evaluate.Graded(list, subjects, levels(r, subjects), who)
 		switch {

@@ -56,6 +56,17 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestOwnersOfThePast takes the owner of a schedule as who asked for its runs, and counts them by the schedule.
+func TestOwnersOfThePast(t *testing.T) {
+	t.Parallel()
+	rec := ended("run_1", "sch_1", "", 1)
+	rec.Run.Actor.Type, rec.Run.Origin.Owner = actor.System, "usr_1"
+	got := scan(policy.Policy{Effect: policy.Deny, Actors: []string{"user:usr_1"}}, rec, ended("run_2", "usr_2", "", 1))
+	if got.Denied != 1 || got.ByActor["sch_1"] != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestSampleIsBounded keeps the first 20.
 func TestSampleIsBounded(t *testing.T) {
 	t.Parallel()

@@ -152,7 +152,7 @@ func (c *Controller) mayDecide(ctx context.Context, r *runs.Run) ([]int, error) 
 		member := slices.ContainsFunc(h.Teams, func(id string) bool { return teams[id] })
 		switch {
 		case len(h.Teams) > 0 && !member, len(h.Teams) == 0 && !admin:
-		case h.Distinct && same(r.Actor, actor.From(ctx)):
+		case h.Distinct && same(r.Requester(), actor.From(ctx)):
 			own = true
 		default:
 			out = append(out, i)
@@ -162,7 +162,11 @@ func (c *Controller) mayDecide(ctx context.Context, r *runs.Run) ([]int, error) 
 	case len(out) > 0:
 		return out, nil
 	case own:
-		return nil, runs.WithReasons(runs.DistinctApprover.New("you asked for this run; somebody else must decide"),
+		text := "you asked for this run"
+		if r.Origin.Owner != "" {
+			text = fmt.Sprintf("%q, which acts for you, asked for this run", r.Actor.Shown())
+		}
+		return nil, runs.WithReasons(runs.DistinctApprover.New("%s; somebody else must decide", text),
 			runs.Reason{Object: r.ID, Since: r.CreatedAt, Next: "somebody else decides: " + deciders(r.Approvals.Holds)})
 	default:
 		return nil, access.NotAllowed.New("you may not decide about this run: %s", deciders(r.Approvals.Holds))

@@ -15,7 +15,7 @@ func (c *Controller) Preview(ctx context.Context, id string) (*runs.Run, bool, e
 	if err != nil {
 		return nil, false, err
 	}
-	if p, known := identity.From(ctx); !(known && p.IsAdmin()) && !same(r.Actor, actor.From(ctx)) {
+	if p, known := identity.From(ctx); !(known && p.IsAdmin()) && !same(r.Requester(), actor.From(ctx)) {
 		return nil, false, access.NotAllowed.New("administrators and whoever asked for the run may preview it")
 	}
 	if err := lifecycle.Decidable(r); err != nil {

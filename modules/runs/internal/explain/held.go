@@ -62,7 +62,11 @@ func (x *Explainer) next(ctx context.Context, r *runs.Run, h *runs.Hold, have in
 		one, many = "a member of "+names, "members of "+names
 	}
 	if h.Distinct {
-		other := ", but not " + cmp.Or(r.Actor.Name, "who asked for the run") + ","
+		asked := cmp.Or(r.Actor.Name, "who asked for the run")
+		if r.Origin.Owner != "" {
+			asked = "the owner of " + r.Actor.Shown()
+		}
+		other := ", but not " + asked + ","
 		one, many = one+other, many+other
 	}
 	if h.Needed == 1 {

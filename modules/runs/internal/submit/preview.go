@@ -149,7 +149,7 @@ func (s *Submitter) Apply(ctx context.Context, a Applying) (id string, err error
 	if err != nil {
 		return "", err
 	}
-	r := s.record(ctx, runs.Origin{Source: runs.FromPlan, SourceID: of.ID})
+	r := s.record(ctx, runs.Origin{Source: runs.FromPlan, SourceID: of.ID, Owner: of.Origin.Owner})
 	r.Name, r.Labels, r.Change, r.Vars, r.Commit = of.Name, of.Labels, of.Change, of.Vars, of.Commit
 	r.Kind, r.Lineage, r.Objects, r.Spec = runs.Single, of.Lineage, of.Objects, of.Spec
 	r.Spec.DryRun, r.Spec.RequireApproval, r.Spec.PlanDigest = false, true, a.Digest

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
@@ -194,8 +195,11 @@ func (c checks) key(k *runs.Idempotency) {
 // record returns a new record with the caller as its actor.
 func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
 	o.Source = cmp.Or(o.Source, runs.FromAPI)
-	return &runs.Run{ID: s.machine.NewID(), Status: runs.Pending, Origin: o, Actor: actor.From(ctx),
-		CreatedAt: s.machine.Now()}
+	who := actor.From(ctx)
+	if p, known := identity.From(ctx); known && who.Type != actor.User {
+		o.Owner = p.User.ID
+	}
+	return &runs.Run{ID: s.machine.NewID(), Status: runs.Pending, Origin: o, Actor: who, CreatedAt: s.machine.Now()}
 }
 
 // store stores the run, unless its key made one before, a policy denies it, or its template is busy. It writes the key
