@@ -57,7 +57,7 @@ type RunsRunBody struct {
 	RerunOf    string         `json:"rerun_of,omitempty"`
 	Steps      []RunsStepBody `json:"steps,omitempty" doc:"A pipeline's steps; absent from lists."`
 
-	Risk      *runs.Risk         `json:"risk,omitempty" doc:"What it was graded as when it was submitted. Absent from runs that were made before grading, and from children."`
+	Risk      *runs.Risk         `json:"risk,omitempty" doc:"What it was graded as when it was submitted; a held step has that of its pipeline. Absent from runs that were made before grading, and from other children."`
 	HeldBy    *RunsHeldByBody    `json:"held_by,omitempty" doc:"The first of what holds or held it."`
 	Approvals *RunsApprovalsBody `json:"approvals,omitempty" doc:"Absent unless it is or was held."`
 	Digest    string             `json:"approval_digest,omitempty" doc:"What it would execute, as the ETag while it is held. Absent from lists."`

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/depthtest"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/waittest"
 )
@@ -211,7 +212,8 @@ func TestAHeldStepIsBound(t *testing.T) {
 		must[*runs.Run](t)(b.Approver.Approve(admin(t.Context()), p.ID, runs.DecisionInput{}))
 		s.setContent("second")
 		k := b.child(p, "gate")
-		must[*runs.Run](t)(b.Approver.Approve(admin(t.Context()), k.ID, runs.DecisionInput{}))
+		must[*runs.Run](t)(b.Approver.Approve(admin(t.Context()), k.ID,
+			runs.DecisionInput{Digest: b.get(k.ID).Approvals.Current.Digest()}))
 		if a := b.get(k.ID).Approvals; a.Confirm("inventory", keyInventory, "first") != nil ||
 			!runs.ApprovalStale.Is(a.Confirm("inventory", keyInventory, "second")) {
 			t.Errorf("of the pipeline: %+v", a)
@@ -223,6 +225,32 @@ func TestAHeldStepIsBound(t *testing.T) {
 			!runs.ApprovalStale.Is(a.Confirm("inventory", keyInventory, "third")) {
 			t.Errorf("of the step: %+v", a)
 		}
+	})
+}
+
+// TestAHeldStepIsBoundAtItsHold refuses a decision about a step whose inventory or credential was changed while it was
+// held, also if nobody has looked at the step before.
+func TestAHeldStepIsBoundAtItsHold(t *testing.T) {
+	eachReferences(t, func(t *testing.T, b *bundle, _ *ledger, s *fakeReferences) {
+		s.setInherited(keyInventory)
+		s.setContent("first")
+		b.policies.say(policy.Verdict{Risk: runs.Risk{Level: runs.HighRisk, Reasons: []string{"why"}}})
+		p := b.pipeline(runs.PipelineSubmission{InventoryID: keyInventory,
+			Steps: []runs.StepSpec{stage("early"), heldStage("gate", "early")}})
+		b.run(runs.Succeeded)
+		k := b.child(p, "gate")
+		s.setContent("second")
+		_, err := b.Approver.Approve(admin(t.Context()), k.ID, runs.DecisionInput{})
+		if !runs.ApprovalStale.Is(err) {
+			t.Errorf("without a digest: %v", err)
+		}
+		got := b.get(k.ID)
+		if changed := got.Approvals.Parts.Changed(got.Approvals.Current); !slices.Equal(changed, []string{"inventory"}) ||
+			got.Risk.Level != runs.HighRisk || len(got.Risk.Reasons) != 1 {
+			t.Errorf("changed %v, risk %+v", changed, got.Risk)
+		}
+		must[*runs.Run](t)(b.Approver.Approve(admin(t.Context()), k.ID,
+			runs.DecisionInput{Digest: got.Approvals.Current.Digest()}))
 	})
 }
 

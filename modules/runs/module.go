@@ -147,6 +147,7 @@ func New(p Params) (Result, error) {
 		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub, Inventories: p.References,
 	}
 	binder := binding.New(p.References, p.Credentials, p.Materials).WithRepairs(p.Repairs)
+	machine.Binder = binder
 	gate := guard.NewGate(p.Guard, p.Objects).WithOperations(p.Operations)
 	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, p.Policies, binder,
 		gate).WithHosts(p.Hosts).WithServed(executors.New(cfg.Serves, p.Workers, p.Clock)).WithQueue(p.Queue).
@@ -226,6 +227,8 @@ type WorkParams struct {
 	// References names the hosts of runs with exclusive hosts, and reports which inventories are refreshed before a run.
 	// If it is nil, no hosts are known and nothing is refreshed.
 	References References `optional:"true"`
+	// Credentials reports the versions of credentials, to which held steps are bound. If it is nil, they are not.
+	Credentials secrets.References `optional:"true"`
 	// Log may be nil.
 	Log *slog.Logger `optional:"true"`
 }
@@ -247,14 +250,15 @@ func NewWork(p WorkParams) (Work, error) {
 	if err := p.Config.Validate(); err != nil {
 		return Work{}, err
 	}
+	binder := binding.New(p.References, p.Credentials, nil)
 	machine := &lifecycle.Machine{
 		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.Events, Slots: p.Slots,
 		Recorder: p.Recorder, Publisher: p.Publisher,
-		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: noWatchers{}, Inventories: p.References,
+		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: noWatchers{}, Inventories: p.References, Binder: binder,
 	}
 	journal := work.NewJournal(machine, p.Logs, p.Events, noWatchers{}, p.Config.withDefaults().LogCap)
 	return Work{
-		Worklist: work.NewWorklist(machine, p.Queue, journal, binding.New(p.References, nil, nil),
+		Worklist: work.NewWorklist(machine, p.Queue, journal, binder,
 			cmp.Or(p.Log, slog.New(slog.DiscardHandler))), Journal: journal,
 		Planner:  plans.New(machine, p.Plans, nil),
 		Redactor: work.NewRedactor(machine),

@@ -40,6 +40,8 @@ type Machine struct {
 	Waker     Waker
 	// Inventories reports which inventories are refreshed before a run. If it is nil, none are.
 	Inventories Inventories
+	// Binder binds held steps. If it is nil, they are bound when they are first looked at.
+	Binder Binder
 }
 
 // Inventories reports whether an inventory has sources that are refreshed before a run.

@@ -106,7 +106,13 @@ func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, children []*runs
 	return m.rollUp(ctx, mv, p, children)
 }
 
-// hold holds the run of a step, unless it repeats one that was approved. The targets of the pipeline are notified.
+// Binder returns what a run would execute now.
+type Binder interface {
+	Bind(ctx context.Context, r *runs.Run) (runs.Parts, error)
+}
+
+// hold holds the run of a step, unless it repeats one that was approved. The targets of the pipeline are notified. The
+// step has the risk of the pipeline, which was graded with it.
 func (m *Machine) hold(ctx context.Context, r, p, before *runs.Run) error {
 	if before != nil {
 		r.Approvals = before.Approvals.Binding()
@@ -117,14 +123,23 @@ func (m *Machine) hold(ctx context.Context, r, p, before *runs.Run) error {
 	}
 	r.Approvals.Holds = []runs.Hold{{Name: runs.RequestedApproval, Needed: 1}}
 	r.Status, r.QueuedAt, r.Spec.Notifications = runs.PendingApproval, time.Time{}, p.Spec.Notifications
+	r.Risk = p.Risk
 	// What was approved of the pipeline is not refreshed.
-	if m.Inventories == nil || r.Spec.InventoryID == "" || r.Approvals.Binding() != nil {
+	if m.Inventories != nil && r.Spec.InventoryID != "" && r.Approvals.Binding() == nil {
+		fresh, err := m.Inventories.RefreshesOnLaunch(ctx, r.Spec.InventoryID)
+		if err != nil {
+			return err
+		}
+		if fresh {
+			r.Approvals.Refreshing = &runs.Refreshing{Since: r.CreatedAt, Due: r.CreatedAt}
+			return nil
+		}
+	}
+	if m.Binder == nil {
 		return nil
 	}
-	fresh, err := m.Inventories.RefreshesOnLaunch(ctx, r.Spec.InventoryID)
-	if fresh {
-		r.Approvals.Refreshing = &runs.Refreshing{Since: r.CreatedAt, Due: r.CreatedAt}
-	}
+	var err error
+	r.Approvals.Parts, err = m.Binder.Bind(ctx, r)
 	return err
 }
 
