@@ -27,13 +27,15 @@ import (
 type policies struct {
 	mu      sync.Mutex
 	verdict policy.Verdict
-	fails   []error // of the next evaluations
-	exempt  bool    // dry runs
+	fails   []error          // of the next evaluations
+	exempt  bool             // dry runs
+	hosts   []policy.Targets // of the last evaluation
 }
 
-func (p *policies) Evaluate(_ context.Context, r *runs.Run, _ []policy.Targets) (policy.Verdict, error) {
+func (p *policies) Evaluate(_ context.Context, r *runs.Run, t []policy.Targets) (policy.Verdict, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.hosts = t
 	if p.exempt && r != nil && r.Spec.DryRun {
 		return policy.Verdict{}, nil
 	}
@@ -43,6 +45,12 @@ func (p *policies) Evaluate(_ context.Context, r *runs.Run, _ []policy.Targets) 
 		return policy.Verdict{}, err
 	}
 	return p.verdict, nil
+}
+
+func (p *policies) reached() []policy.Targets {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hosts
 }
 
 func (p *policies) Preview(ctx context.Context, r *runs.Run, t []policy.Targets) (policy.Verdict, error) {

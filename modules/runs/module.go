@@ -186,7 +186,7 @@ func New(p Params) (Result, error) {
 		Limits:     lifecycle.NewLimits(machine),
 		Digests:    guard.NewDigests(query.NewDigests(machine, p.Logs), gate),
 		Background: newBackground(sweeper, work.NewHeld(machine, p.Queue, cfg.ApprovalTTL, p.Log), retention,
-			work.NewRefresher(machine, p.Queue, binder, p.Log), hub, &p, cfg).
+			work.NewRefresher(machine, p.Queue, binder, p.Policies, p.Log), hub, &p, cfg).
 			withWindows(windows.NewWorker(machine, asked, p.Log), &p).withFeed(feed, &p),
 	}, nil
 }

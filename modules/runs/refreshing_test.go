@@ -13,7 +13,9 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/waittest"
 )
@@ -119,6 +121,47 @@ func TestRefreshedBeforeTheDecision(t *testing.T) {
 			runs.DecisionInput{Digest: b.get(r.ID).Approvals.Current.Digest()}))
 		if err := b.get(r.ID).Approvals.Confirm("inventory", keyInventory, "newer"); err != nil || s.refreshes() != 1 {
 			t.Errorf("%v after %d refreshes", err, s.refreshes())
+		}
+	})
+}
+
+// TestEvaluatedAfterTheRefresh evaluates a held run again once the hosts of its inventory are known: policies that hold
+// it too are added, one that denies it rejects it, and the risk is the new one. A change of the policies repeats that.
+func TestEvaluatedAfterTheRefresh(t *testing.T) {
+	eachReferences(t, func(t *testing.T, b *bundle, _ *ledger, s *fakeReferences) {
+		s.source(func(context.Context) (string, error) { return "new", nil })
+		one, two := runs.Hold{ID: "pol_1", Name: "one", Needed: 1}, runs.Hold{ID: "pol_2", Name: "two", Needed: 2}
+		b.policies.say(hold(one))
+		q := runs.Submission{Spec: runs.Spec{Playbook: "/srv/site.yml", InventoryID: keyInventory, RequireApproval: true}}
+		r := b.submit(q)
+		if h := b.policies.reached(); len(h) != 1 || h[0] != policy.UnknownTargets() {
+			t.Errorf("before the refresh: %+v", h)
+		}
+		b.policies.say(policy.Verdict{Holds: []runs.Hold{one, two}, Risk: runs.Risk{Level: runs.CriticalRisk}},
+			policy.PoliciesChanged.New("changed"))
+		b.background()
+		got := b.bound(r.ID)
+		if a := got.Approvals; len(a.Holds) != 3 || a.Holds[2].Name != "two" || a.Needed() != 2 ||
+			got.Risk.Level != runs.CriticalRisk || b.policies.reached()[0].Hosts < 0 {
+			t.Errorf("%+v, %+v, %+v", a.Holds, got.Risk, b.policies.reached())
+		}
+		if n := b.trail.count(r.ID, audit.RunHold); n != 3 {
+			t.Errorf("%d entries of holds", n)
+		}
+	})
+}
+
+// TestDeniedAfterTheRefresh rejects a held run that a policy denies for its new hosts.
+func TestDeniedAfterTheRefresh(t *testing.T) {
+	eachReferences(t, func(t *testing.T, b *bundle, _ *ledger, s *fakeReferences) {
+		s.source(func(context.Context) (string, error) { return "new", nil })
+		r := b.refreshingOf()
+		b.policies.say(policy.Verdict{Denied: &policy.Rule{ID: "pol_3", Name: "many", Message: "ask first"}})
+		b.background()
+		b.bound(r.ID)
+		got := b.status(r.ID, runs.Rejected)
+		if got.Decision.Reason != `the policy "many" denies the run: ask first` {
+			t.Errorf("%+v", got.Decision)
 		}
 	})
 }

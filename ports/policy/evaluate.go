@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -33,9 +34,19 @@ type Rule struct {
 	ID, Name, Message string
 }
 
+// Denial says that the policy denies a run.
+func (r *Rule) Denial() string {
+	text := fmt.Sprintf("the policy %q denies the run", r.Name)
+	if r.Message != "" {
+		text += ": " + r.Message
+	}
+	return text
+}
+
 // Evaluator evaluates requests for runs.
 type Evaluator interface {
-	// Evaluate evaluates a run before it is stored, in the unit that stores it. Targets are those of the run, or of each
+	// Evaluate evaluates a run before it is stored, in the unit that stores it, or that binds a held run after its
+	// inventories were refreshed. Targets are those of the run, or of each
 	// step of a pipeline in their order. One step that matches a policy holds or denies the pipeline. The unit fails with
 	// PoliciesChanged if the policies or windows change before it commits; it has to be done again then.
 	Evaluate(ctx context.Context, r *runs.Run, t []Targets) (Verdict, error)

@@ -72,6 +72,7 @@ type Amendment struct {
 	ShardCount      *int
 	Approvals       *Approvals // replace the stored ones
 	Decision        *Decision  // replaces the stored one
+	Risk            *Risk      // replaces the stored one
 	Lease           *Lease     // the lease that must be valid, nil for none
 	DropLease       bool       // the run keeps its state and loses its holder
 }

@@ -239,6 +239,15 @@ func (c *change) approvals(a *runs.Approvals) error {
 	return err
 }
 
+func (c *change) risk(r *runs.Risk) error {
+	if r == nil {
+		return nil
+	}
+	doc, err := db.Document(r)
+	c.put("risk = ?", doc)
+	return err
+}
+
 // addWarnings appends to the run's warnings. It locks the row for that.
 func (s *Store) addWarnings(ctx context.Context, q bun.IDB, c *change, id string, more []runs.Warning) error {
 	var have []runs.Warning

@@ -28,8 +28,11 @@ func refreshing(t *testing.T, e *env) {
 	check(10, one, two, three)
 	check(2, one, two)
 	e.must(t, func(ctx context.Context) error {
-		return e.Runs.Amend(ctx, one, runs.Amendment{Approvals: &runs.Approvals{}})
+		return e.Runs.Amend(ctx, one, runs.Amendment{Approvals: &runs.Approvals{}, Risk: &runs.Risk{Level: runs.HighRisk}})
 	})
+	if r, err := e.Runs.ByID(t.Context(), one); err != nil || r.Risk.Level != runs.HighRisk {
+		t.Errorf("%+v, %v", r, err)
+	}
 	e.must(t, func(ctx context.Context) error {
 		_, err := e.Runs.Move(ctx, runs.Move{ID: two, From: runs.PendingApproval, To: runs.Canceled, At: epoch})
 		return err

@@ -64,7 +64,8 @@ func hostRules() []Rule {
 	}
 	return []Rule{{
 		Name: "hosts_unknown", Level: runs.MediumRisk, Reason: "The number of its hosts is not known before it runs.",
-		Text:  "The inventory is read where the run is executed, so that the number of hosts is not known.",
+		Text:  "The inventory is read where the run is executed, or refreshed before it, so that the number of hosts is not " +
+			"known.",
 		match: func(x *facts) bool { return x.Targets.Hosts < 0 },
 	}, {
 		Name: "hosts_over_10", Level: runs.MediumRisk, Reason: "It targets more than 10 hosts.",

@@ -16,7 +16,10 @@ import (
 type inventories struct {
 	catalog.References
 	asked *[]string
+	fresh bool // it is refreshed before a run
 }
+
+func (i inventories) RefreshesOnLaunch(context.Context, string) (bool, error) { return i.fresh, nil }
 
 func (i inventories) read(id, limit string) error {
 	*i.asked = append(*i.asked, id+" "+limit)
@@ -96,6 +99,26 @@ func TestHostsThatAreCounted(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.asked, asked); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestHostsBeforeARefresh does not count the hosts of an inventory that is refreshed before a run, until the run is bound.
+func TestHostsBeforeARefresh(t *testing.T) {
+	t.Parallel()
+	b := New(inventories{asked: new([]string), fresh: true}, nil, struct{ Materials }{})
+	for name, c := range map[string]struct {
+		approvals *runs.Approvals
+		want      int
+	}{
+		"new":        {nil, -1},
+		"refreshing": {&runs.Approvals{Refreshing: &runs.Refreshing{}}, -1},
+		"bound":      {&runs.Approvals{Parts: runs.Parts{}}, 2},
+		"approved":   {&runs.Approvals{Approved: runs.Parts{}}, 2},
+	} {
+		r := &runs.Run{Spec: runs.Spec{Tool: runs.Ansible, InventoryID: "inv_1"}, Approvals: c.approvals}
+		if got, err := b.Hosts(t.Context(), r); err != nil || got[0].Hosts != c.want {
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 }

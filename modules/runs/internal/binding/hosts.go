@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Hosts counts the hosts that a run reaches, or each step of a pipeline. It reads inventories, so it is called before
-// the unit.
+// Hosts counts the hosts that a run reaches, or each step of a pipeline. Those of an inventory that is refreshed before
+// a run are not known until the run is bound to them. It reads inventories, so it is called before the unit.
 func (b *Binder) Hosts(ctx context.Context, r *runs.Run) ([]policy.Targets, error) {
 	specs := specsOf(r)
 	type selected struct {
@@ -25,7 +25,7 @@ func (b *Binder) Hosts(ctx context.Context, r *runs.Run) ([]policy.Targets, erro
 		t, ok := known[key]
 		if !ok {
 			var err error
-			if t, err = b.count(ctx, x); err != nil {
+			if t, err = b.count(ctx, x, r.Approvals); err != nil {
 				return nil, err
 			}
 			known[key] = t
@@ -52,9 +52,14 @@ func hostsOf(r *runs.Run) int {
 
 // count counts the hosts that settings select. Only the inventories of the catalog are known here, and scripts need
 // none. A limit that the catalog cannot read selects hosts that are not known.
-func (b *Binder) count(ctx context.Context, x *runs.Spec) (policy.Targets, error) {
+func (b *Binder) count(ctx context.Context, x *runs.Spec, a *runs.Approvals) (policy.Targets, error) {
 	if b.refs == nil || x.InventoryID == "" || extension.Script(x.Tool) {
 		return policy.UnknownTargets(), nil
+	}
+	if bound := a != nil && (a.Parts != nil || a.Approved != nil); !bound && b.materials != nil {
+		if fresh, err := b.refs.RefreshesOnLaunch(ctx, x.InventoryID); fresh || err != nil {
+			return policy.UnknownTargets(), err
+		}
 	}
 	t, err := b.refs.Targets(ctx, x.InventoryID, x.Limit)
 	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound) {

@@ -99,10 +99,7 @@ func (s *Submitter) evaluate(ctx context.Context, r *runs.Run, hosts []policy.Ta
 }
 
 func denied(p policy.Rule) error {
-	f := policy.Denied.New("the policy %q denies the run", p.Name)
-	if p.Message != "" {
-		f.Message += ": " + p.Message
-	}
+	f := policy.Denied.New("%s", p.Denial())
 	return runs.WithReasons(f.With("policy_id", p.ID).With("policy", p.Name), runs.Reason{Object: p.ID,
 		Next: "change the request so that the policy does not match it, or ask who manages policies"})
 }

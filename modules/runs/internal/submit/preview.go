@@ -33,6 +33,7 @@ func (s *Submitter) Preview(ctx context.Context, of *runs.Run, parts runs.Parts)
 	if err := s.warnUnserved(ctx, r); err != nil {
 		return nil, false, err
 	}
+	pinned(r, parts)
 	var hosts []policy.Targets
 	if s.policies != nil {
 		if hosts, err = s.binder.Hosts(ctx, r); err != nil {

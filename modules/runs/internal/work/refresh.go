@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/policy"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -18,24 +20,29 @@ const (
 	refreshPoll  = 5 * time.Second
 	refreshLease = binding.RefreshTime + 30*time.Second
 	refreshes    = 8 // at once
+	evaluations  = 5 // of one run, while policies keep changing
 )
 
-// Refresher refreshes the inventories of held runs, and binds the runs to what they say then. Any number of servers may
+// Refresher refreshes the inventories of held runs, binds the runs to what they say then, and evaluates them again for
+// the hosts that they have then. Any number of servers may
 // do so: the one that works on a run has moved its due time into the future, and another one takes the run after that.
 type Refresher struct {
 	Loop *background.Loop
 
-	machine *lifecycle.Machine
-	queue   runs.Queue
-	binder  *binding.Binder
-	log     *slog.Logger
-	places  chan struct{}
-	work    sync.WaitGroup
+	machine  *lifecycle.Machine
+	queue    runs.Queue
+	binder   *binding.Binder
+	policies policy.Evaluator
+	log      *slog.Logger
+	places   chan struct{}
+	work     sync.WaitGroup
 }
 
-// NewRefresher returns a refresher. The caller starts its Loop. A stop ends the refreshes under way; they are repeated.
-func NewRefresher(m *lifecycle.Machine, q runs.Queue, b *binding.Binder, log *slog.Logger) *Refresher {
-	f := &Refresher{machine: m, queue: q, binder: b, log: log, places: make(chan struct{}, refreshes)}
+// NewRefresher returns a refresher. If e is nil, there are no policies. The caller starts its Loop. A stop ends the refreshes under way; they are repeated.
+func NewRefresher(
+	m *lifecycle.Machine, q runs.Queue, b *binding.Binder, e policy.Evaluator, log *slog.Logger,
+) *Refresher {
+	f := &Refresher{machine: m, queue: q, binder: b, policies: e, log: log, places: make(chan struct{}, refreshes)}
 	f.Loop = &background.Loop{Name: "held inventories", Every: refreshPoll, Pass: f.pass, Last: f.work.Wait,
 		Watch: func() (<-chan string, func()) { return m.Signals.Watch(events.TopicHeld) }}
 	return f
@@ -97,7 +104,7 @@ func (f *Refresher) awaiting(ctx context.Context, id string) (*runs.Run, error) 
 	return r, nil
 }
 
-// refresh refreshes the inventories of a run and binds it.
+// refresh refreshes the inventories of a run and binds it to them.
 func (f *Refresher) refresh(ctx context.Context, id string) error {
 	r, err := f.machine.Store.ByID(ctx, id)
 	if err != nil {
@@ -107,19 +114,62 @@ func (f *Refresher) refresh(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	parts, err := f.binder.Bind(ctx, r)
+	bound := runs.Approvals{Holds: r.Approvals.Holds}
+	if bound.Parts, err = f.binder.Bind(ctx, r); err != nil {
+		return err
+	}
+	r.Approvals = &bound
+	hosts, err := f.binder.Hosts(ctx, r)
 	if err != nil {
 		return err
 	}
-	return f.machine.Do(ctx, func(ctx context.Context) error {
-		r, err := f.awaiting(ctx, id)
-		if err != nil || r == nil {
+	for n := 1; ; n++ {
+		err := f.machine.Do(ctx, func(ctx context.Context) error { return f.bind(ctx, id, bound.Parts, hosts, warnings) })
+		if n >= evaluations || !policy.PoliciesChanged.Is(err) {
 			return err
 		}
-		r.Approvals.Refreshing, r.Approvals.Parts = nil, parts
-		if err := f.machine.Store.Amend(ctx, id, runs.Amendment{Approvals: r.Approvals, Warnings: warnings}); err != nil {
+	}
+}
+
+// bind binds a run and evaluates it again. A policy that denies it rejects it, and one that holds it too is added to
+// those that do. A step was evaluated with its pipeline.
+func (f *Refresher) bind(
+	ctx context.Context, id string, parts runs.Parts, hosts []policy.Targets, warnings []runs.Warning,
+) error {
+	r, err := f.awaiting(ctx, id)
+	if err != nil || r == nil {
+		return err
+	}
+	r.Approvals.Refreshing, r.Approvals.Parts = nil, parts
+	change := runs.Amendment{Approvals: r.Approvals, Warnings: warnings}
+	var v policy.Verdict
+	if f.policies != nil && r.ParentID == "" {
+		if v, err = f.policies.Evaluate(ctx, r, hosts); err != nil {
 			return err
 		}
-		return f.machine.Touch(ctx, id)
+		if v.Denied == nil {
+			change.Risk = &v.Risk
+		}
+		if err := f.add(ctx, r, v.Holds); err != nil {
+			return err
+		}
+	}
+	if err := f.machine.Store.Amend(ctx, id, change); err != nil {
+		return err
+	}
+	if v.Denied != nil {
+		return f.machine.RejectHeld(ctx, id, "policy", v.Denied.Denial())
+	}
+	return f.machine.Touch(ctx, id)
+}
+
+// add adds the holds of policies that do not hold the run yet, and records them.
+func (f *Refresher) add(ctx context.Context, r *runs.Run, holds []runs.Hold) error {
+	more := slices.DeleteFunc(slices.Clone(holds), func(h runs.Hold) bool {
+		return slices.ContainsFunc(r.Approvals.Holds, func(have runs.Hold) bool { return have.ID == h.ID })
 	})
+	r.Approvals.Holds = append(r.Approvals.Holds, more...)
+	added := *r
+	added.Approvals = &runs.Approvals{Holds: more}
+	return f.machine.NoteHolds(ctx, &added, nil)
 }
