@@ -25,7 +25,7 @@ type Injection struct {
 	Files []File
 	Keys  []Key // for an agent of the run
 	Login Login
-	// Versions are the revisions of the credentials that were opened.
+	// Versions are those of the credentials that were opened, as References tells them.
 	Versions map[string]int64
 	// Hide are all its secrets, which are masked in everything that the run reports.
 	Hide []secret.Text
@@ -89,7 +89,8 @@ type References interface {
 	// (except vault passwords with different vault ids and custom credentials of different types), SecretMissing for
 	// one without a secret, KeyLost for one that cannot be opened. It ignores unknown credentials.
 	Validate(ctx context.Context, credentials []string) error
-	// Versions returns the revision of each credential that exists.
+	// Versions returns a number for each credential that exists. It rises with each change of the credential, and of its
+	// type if that is a custom one.
 	Versions(ctx context.Context, credentials []string) (map[string]int64, error)
 	// Stored returns the secrets that are stored with credentials, for recognizing them in a text. What engines provide
 	// is not among them. A credential that does not exist is left out. Errors: KeyLost.

@@ -41,7 +41,7 @@ func (p *Provider) Provide(ctx context.Context, o secrets.Owner, credentials []s
 	}
 	injection.Versions = make(map[string]int64, len(opened))
 	for _, c := range opened {
-		injection.Versions[c.Credential.ID] = c.Credential.Revision
+		injection.Versions[c.Credential.ID] = c.Version()
 	}
 	p.Ledger.Track(o, tracked)
 	return injection, nil

@@ -71,6 +71,47 @@ func TestReferences(t *testing.T) {
 	})
 }
 
+// TestVersions rise with a credential's custom type, in the answer before a run and in what the run has.
+func TestVersions(t *testing.T) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
+		custom := w.typed([]secrets.Field{{Name: "pin", Type: secrets.Text, Secret: true}},
+			secrets.Injectors{Env: map[string]string{"PIN": "{{pin}}"}})
+		list := []string{
+			w.add(secrets.Credential{Kind: secrets.Custom, TypeID: custom}, secrets.Values{"pin": "p1n"}, nil),
+			w.add(secrets.Credential{Kind: secrets.VaultPassword}, secrets.Values{"password": "v"}, nil),
+		}
+		check := func(want ...int64) {
+			t.Helper()
+			got, err := w.References.Versions(t.Context(), list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, err := w.Provider.Provide(t.Context(), owner, list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, id := range list {
+				if got[id] != want[i] || in.Versions[id] != want[i] {
+					t.Errorf("%d and %d, want %d", got[id], in.Versions[id], want[i])
+				}
+			}
+		}
+		check(1, 1)
+		if err := w.d.Do(t.Context(), func(ctx context.Context) error {
+			x, err := w.store.TypeByID(ctx, custom)
+			if err != nil {
+				return err
+			}
+			x.Inject.Env = map[string]string{"CODE": "{{pin}}"}
+			_, err = w.store.UpdateType(ctx, x, 0)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		check(2, 1)
+	})
+}
+
 // TestStored returns every stored secret in the forms in which a run may have it, without asking an engine.
 func TestStored(t *testing.T) {
 	eachEngine(t, func(t *testing.T, w *fixture) {

@@ -50,7 +50,11 @@ func (r *References) Versions(ctx context.Context, credentials []string) (map[st
 		if err != nil {
 			return nil, fmt.Errorf("read a credential: %w", err)
 		}
-		out[id] = c.Revision
+		o := inject.Opened{Credential: c}
+		if o.Type, err = r.typeOf(ctx, c); err != nil {
+			return nil, err
+		}
+		out[id] = o.Version()
 	}
 	return out, nil
 }
@@ -71,13 +75,10 @@ func (r *References) Validate(ctx context.Context, credentials []string) error {
 // The secrets of an engine's config are among them.
 func (r *References) Stored(ctx context.Context, credentials []string) ([]secret.Text, error) {
 	var out []secret.Text
-	err := r.each(ctx, credentials, func(c secrets.Credential, d envelope.Document) error {
+	err := r.each(ctx, credentials, func(c secrets.Credential, d envelope.Document) (err error) {
 		o := inject.Opened{Credential: c, Secret: d.Secret}
-		if c.Kind == secrets.Custom {
-			var err error
-			if o.Type, err = r.types.TypeByID(ctx, c.TypeID); err != nil {
-				return fmt.Errorf("read the type of the credential %s: %w", c.ID, err)
-			}
+		if o.Type, err = r.typeOf(ctx, c); err != nil {
+			return err
 		}
 		out = append(out, inject.Secrets(o)...)
 		for _, text := range lease.Texts(d.Source) {
@@ -86,6 +87,17 @@ func (r *References) Stored(ctx context.Context, credentials []string) ([]secret
 		return nil
 	})
 	return out, err
+}
+
+// typeOf returns the type of a credential of a custom one.
+func (r *References) typeOf(ctx context.Context, c secrets.Credential) (t secrets.Type, err error) {
+	if c.Kind != secrets.Custom {
+		return t, nil
+	}
+	if t, err = r.types.TypeByID(ctx, c.TypeID); err != nil {
+		return t, fmt.Errorf("read the type of the credential %s: %w", c.ID, err)
+	}
+	return t, nil
 }
 
 // each opens credentials, each once.
