@@ -140,8 +140,12 @@ func TestApprovalsOfSeveralPolicies(t *testing.T) {
 			{"eve", identity.Operator, isNil}, // of the team, no administrator
 			{"dan", identity.Operator, isNil},
 		} {
-			if err := approve(x.id, x.role); !x.want(err) {
+			err := approve(x.id, x.role)
+			if !x.want(err) {
 				t.Errorf("%s approves: %v", x.id, err)
+			}
+			if err != nil {
+				explained(t, err)
 			}
 			b.status(r.ID, runs.PendingApproval)
 		}
@@ -198,6 +202,15 @@ func TestOwnersAsk(t *testing.T) {
 		}
 		must[*runs.Run](t)(b.Approver.Approve(account(t.Context(), "bob", identity.Admin), held.ID, runs.DecisionInput{}))
 	})
+}
+
+// explained checks that a refusal says what has to happen next.
+func explained(t *testing.T, err error) {
+	t.Helper()
+	list := runs.ReasonsOf(err)
+	if len(list) == 0 || list[0].Code == "" || list[0].Text == "" || list[0].Next == "" {
+		t.Errorf("the reasons of %v: %+v", err, list)
+	}
 }
 
 func isNil(err error) bool { return err == nil }

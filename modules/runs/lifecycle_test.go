@@ -192,9 +192,11 @@ func TestIdempotencyKeys(t *testing.T) {
 		other := *s.Idempotency
 		other.Digest = [32]byte{2}
 		s.Idempotency = &other
-		if _, _, err := b.Submitter.Submit(t.Context(), s); !runs.KeyReused.Is(err) {
+		_, _, err = b.Submitter.Submit(t.Context(), s)
+		if !runs.KeyReused.Is(err) {
 			t.Errorf("another body: %v", err)
 		}
+		explained(t, err)
 		ctx := actor.With(t.Context(), actor.Actor{Type: actor.User, ID: "usr_2"})
 		if r, replayed, err := b.Submitter.Submit(ctx, s); err != nil || replayed || r.ID == first.ID {
 			t.Errorf("another caller: %v, %v", replayed, err)

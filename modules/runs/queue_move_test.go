@@ -57,8 +57,12 @@ func TestRunsThatDoNotMove(t *testing.T) {
 		refuse := func(what, id, queue string, code fault.Code) {
 			t.Helper()
 			before := len(b.trail.of(id))
-			if _, err := b.Controller.SetQueue(t.Context(), id, queue, 0); !code.Is(err) {
+			_, err := b.Controller.SetQueue(t.Context(), id, queue, 0)
+			if !code.Is(err) {
 				t.Errorf("%s: %v, want %s", what, err, code.Name)
+			}
+			if code.Kind == fault.Conflict {
+				explained(t, err)
 			}
 			if len(b.trail.of(id)) != before {
 				t.Errorf("%s has an entry", what)
@@ -74,6 +78,12 @@ func TestRunsThatDoNotMove(t *testing.T) {
 		b.policies.verdict = policy.Verdict{Holds: []runs.Hold{{Name: "strict", Needed: 1}}}
 		b.policies.mu.Unlock()
 		refuse("what a policy would hold", r.ID, "dmz", runs.RunNotMovable)
+		p := b.pipeline(runs.PipelineSubmission{Steps: []runs.StepSpec{stage("a")}})
+		must[*runs.Run](t)(b.Approver.Approve(admin(t.Context()), p.ID, runs.DecisionInput{}))
+		refuse("a pipeline", p.ID, "dmz", runs.RunNotMovable)
+		approved := b.submit(script())
+		must[*runs.Run](t)(b.Approver.Approve(admin(t.Context()), approved.ID, runs.DecisionInput{}))
+		refuse("an approved run", approved.ID, "dmz", runs.RunNotMovable)
 		held := b.submit(script())
 		refuse("a held run", held.ID, "dmz", runs.RunStateChanged)
 		b.policies.mu.Lock()
@@ -90,6 +100,9 @@ func TestRunsThatDoNotMove(t *testing.T) {
 			Opens: time.Now().Add(time.Hour)}
 		b.policies.mu.Unlock()
 		must[*runs.Run](t)(b.Controller.SetQueue(t.Context(), r.ID, "default", 0))
+		for _, id := range []string{p.ID, approved.ID} {
+			must[*runs.Run](t)(b.Controller.Cancel(t.Context(), id))
+		}
 		b.idle()
 	})
 }

@@ -166,18 +166,22 @@ func TestOverrides(t *testing.T) {
 		in := runs.DecisionInput{OverrideWindows: true, Reason: "urgent"}
 		for name, ctx := range map[string]context.Context{"nobody": t.Context(),
 			"an operator": account(t.Context(), "ann", identity.Operator)} {
-			if _, err := b.Approver.Approve(ctx, r.ID, in); !access.NotAllowed.Is(err) {
+			_, err := b.Approver.Approve(ctx, r.ID, in)
+			if !access.NotAllowed.Is(err) {
 				t.Errorf("%s: %v", name, err)
 			}
+			explained(t, err)
 		}
 		root := actor.With(admin(t.Context()), actor.Actor{Type: actor.User, ID: "root", Name: "root"})
 		if _, err := b.Approver.Approve(root, r.ID, runs.DecisionInput{}); !runs.RunNotHeld.Is(err) {
 			t.Errorf("without the override: %v", err)
 		}
 		step := b.children(p.ID)[0].ID
-		if _, err := b.Approver.Approve(root, step, in); !runs.RunNotHeld.Is(err) {
+		_, err := b.Approver.Approve(root, step, in)
+		if !runs.RunNotHeld.Is(err) {
 			t.Errorf("a step: %v", err)
 		}
+		explained(t, err)
 		b.idle()
 		n := b.trail.size()
 		got := must[*runs.Run](t)(b.Approver.Approve(root, r.ID, in))

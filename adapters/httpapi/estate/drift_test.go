@@ -2,6 +2,7 @@ package estate_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,7 +124,12 @@ func TestDriftRoutes(t *testing.T) {
 	d.err = estate.Reconciling.New("busy").With("run_id", "run_3")
 	f.Call("POST", "/v1/drift/reconcile", "operator", `{"host":"h"}`).Problem(409, "drift_reconciling")
 	d.err = system.Unlicensed(estate.FeatureReconcile)
-	f.Call("POST", "/v1/drift/reconcile", "operator", `{"host":"h"}`).Problem(403, "license_required")
+	unlicensed := f.Call("POST", "/v1/drift/reconcile", "operator", `{"host":"h"}`)
+	unlicensed.Problem(403, "license_required")
+	if !strings.Contains(unlicensed.Body, `"reasons":[{"code":"license_required","text":"the feature `) ||
+		!strings.Contains(unlicensed.Body, `"next":"an administrator installs a licence that has it"`) {
+		t.Errorf("%s", unlicensed.Body)
+	}
 	d.err = estate.HostNotFound.New("no host")
 	f.Call("POST", "/v1/drift/reconcile", "operator", `{"host":"h"}`).Problem(404, "host_not_found")
 	for who, status := range map[string]int{"": 401, "viewer": 403} {

@@ -64,7 +64,7 @@ func hostRules() []Rule {
 	}
 	return []Rule{{
 		Name: "hosts_unknown", Level: runs.MediumRisk, Reason: "The number of its hosts is not known before it runs.",
-		Text:  "The inventory is read where the run is executed, or refreshed before it, so that the number of hosts is not " +
+		Text: "The inventory is read where the run is executed, or refreshed before it, so that the number of hosts is not " +
 			"known.",
 		match: func(x *facts) bool { return x.Targets.Hosts < 0 },
 	}, {

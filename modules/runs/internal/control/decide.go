@@ -97,7 +97,7 @@ func (c *Controller) decide(
 			return err
 		}
 		if current == nil { // it was not held, or refreshing, when it was read
-			return runs.RunStateChanged.New("the run changed meanwhile; try again")
+			return runs.WithReasons(runs.RunStateChanged.New("the run changed meanwhile; try again"), runs.StateReason(r))
 		}
 		if err := c.seen(r, current, in.Digest); err != nil {
 			return err
@@ -169,7 +169,9 @@ func (c *Controller) mayDecide(ctx context.Context, r *runs.Run) ([]int, error) 
 		return nil, runs.WithReasons(runs.DistinctApprover.New("%s; somebody else must decide", text),
 			runs.Reason{Object: r.ID, Since: r.CreatedAt, Next: "somebody else decides: " + deciders(r.Approvals.Holds)})
 	default:
-		return nil, access.NotAllowed.New("you may not decide about this run: %s", deciders(r.Approvals.Holds))
+		who := deciders(r.Approvals.Holds)
+		return nil, runs.WithReasons(access.NotAllowed.New("you may not decide about this run: %s", who),
+			runs.Reason{Object: r.ID, Since: r.CreatedAt, Next: who})
 	}
 }
 

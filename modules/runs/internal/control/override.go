@@ -18,7 +18,8 @@ const approvals = 5
 // Approve asks the windows about a run before the unit that releases it.
 func (c *Controller) Approve(ctx context.Context, id string, in runs.DecisionInput) (*runs.Run, error) {
 	if p, known := identity.From(ctx); in.OverrideWindows && !(known && p.IsAdmin()) {
-		return nil, access.NotAllowed.New("administrators alone let a run pass its windows")
+		return nil, runs.WithReasons(access.NotAllowed.New("administrators alone let a run pass its windows"),
+			runs.Reason{Object: id, Next: "an administrator does, or somebody decides without override_windows"})
 	}
 	for n := 1; ; n++ {
 		r, err := c.store.ByID(ctx, id)
@@ -67,7 +68,8 @@ func (c *Controller) override(ctx context.Context, r *runs.Run, in runs.Decision
 			return err
 		}
 		if !wait.Closed() || r.ParentID != "" {
-			return runs.RunNotHeld.New("the run is not held, and no window keeps it from starting")
+			return runs.WithReasons(runs.RunNotHeld.New("the run is not held, and no window keeps it from starting"),
+				runs.StateReason(r))
 		}
 		wait.Overridden = true
 		opened, err := c.machine.Waits.PutWait(ctx, r.ID, wait)
@@ -79,7 +81,7 @@ func (c *Controller) override(ctx context.Context, r *runs.Run, in runs.Decision
 			return err
 		}
 		if now.Status != runs.Pending {
-			return runs.RunNotHeld.New("the run is %s, not held", now.Status)
+			return runs.WithReasons(runs.RunNotHeld.New("the run is %s, not held", now.Status), runs.StateReason(now))
 		}
 		detail := map[string]any{"status": string(now.Status), "window": wait.Window, "override_windows": true}
 		if err := c.machine.Note(ctx, audit.RunApprove, now, detail, in.Reason); err != nil {

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -254,8 +255,9 @@ func (s *Submitter) SetQueue(ctx context.Context, id, queue string, revision int
 			return err
 		}
 		if decided.Status == runs.PendingApproval {
-			return runs.RunNotMovable.New("%q would hold the run in the queue %q: cancel it and submit it there",
-				decided.Approvals.Holds[0].Name, queue)
+			first := decided.Approvals.Holds[0]
+			return runs.WithReasons(runs.RunNotMovable.New("%q would hold the run in the queue %q", first.Name, queue),
+				runs.Reason{Object: cmp.Or(first.ID, r.ID), Next: "cancel it and submit it there"})
 		}
 		return s.move(ctx, r, &decided, detail)
 	})
@@ -293,14 +295,18 @@ func (s *Submitter) move(ctx context.Context, was, moved *runs.Run, detail map[s
 
 // movable returns the fault for a run that cannot move to another queue.
 func movable(r *runs.Run, revision int64) error {
+	const again = "cancel it and submit it in the other queue"
 	switch {
 	case r.Status != runs.Pending:
 		return runs.WithReasons(runs.RunStateChanged.New("the run is %s; only pending runs move", r.Status),
 			runs.StateReason(r))
 	case r.ParentID != "" || r.Kind == runs.Pipeline || r.Kind == runs.Split && r.ShardCount > 0:
-		return runs.RunNotMovable.New("the run is a %s; runs without a parent move, before they are divided", r.Kind)
+		return runs.WithReasons(
+			runs.RunNotMovable.New("the run is a %s; runs without a parent move, before they are divided", r.Kind),
+			runs.Reason{Object: r.ID, Since: r.CreatedAt, Next: again})
 	case r.Approvals != nil:
-		return runs.RunNotMovable.New("the run was approved for the queue %q", r.Spec.Queue)
+		return runs.WithReasons(runs.RunNotMovable.New("the run was approved for the queue %q", r.Spec.Queue),
+			runs.Reason{Object: r.ID, Since: r.CreatedAt, Next: again})
 	case revision != 0 && revision != r.Revision:
 		return access.RevisionChanged.New("the run was changed since it was read")
 	}

@@ -263,7 +263,7 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, q Request) (*runs.Ru
 		return record.Redact(r), false, nil
 	}
 	if first.Digest != key.Digest {
-		return nil, false, runs.KeyReused.New("the idempotency key was used with another request")
+		return nil, false, keyReused("the idempotency key was used with another request")
 	}
 	was, err := s.replay(ctx, first.RunID)
 	return was, err == nil, err
@@ -297,12 +297,17 @@ func (s *Submitter) replay(ctx context.Context, id string) (*runs.Run, error) {
 		return nil, err
 	}
 	if !readable {
-		return nil, runs.KeyReused.New("the run of this idempotency key no longer exists")
+		return nil, keyReused("the run of this idempotency key no longer exists")
 	}
 	if err := s.binder.Current(ctx, was); err != nil {
 		return nil, err
 	}
 	return record.Redact(was), nil
+}
+
+func keyReused(text string) error {
+	return runs.WithReasons(runs.KeyReused.New("%s", text),
+		runs.Reason{Next: "send the request with another Idempotency-Key"})
 }
 
 // owner returns the owner of the actor's idempotency keys.
