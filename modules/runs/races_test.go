@@ -234,3 +234,33 @@ func TestTicketsOpenOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestApprovalRacesAnEdit edits the inventory of a held run while it is approved. The run is bound to what the approver
+// has seen, or the approval is stale.
+//
+// Keeps T35.
+func TestApprovalRacesAnEdit(t *testing.T) {
+	eachReferences(t, func(t *testing.T, b *bundle, _ *ledger, s *fakeReferences) {
+		s.setInherited(keyInventory)
+		q := over(keyInventory)
+		q.RequireApproval = true
+		for range depthtest.Of(20, 100) {
+			s.setContent("seen")
+			r := b.submit(q)
+			yes, _ := both(
+				func() error { _, err := b.Approver.Approve(admin(t.Context()), r.ID, runs.DecisionInput{}); return err },
+				func() error { s.setContent("edited"); return nil },
+			)
+			a := b.get(r.ID).Approvals
+			switch {
+			case runs.ApprovalStale.Is(yes):
+				b.status(r.ID, runs.PendingApproval)
+			case yes != nil:
+				t.Fatal(yes)
+			case a.Confirm("inventory", keyInventory, "seen") != nil, a.Confirm("inventory", keyInventory, "edited") == nil:
+				t.Fatalf("approved %+v", a.Approved)
+			}
+			must[*runs.Run](t)(b.Controller.Cancel(t.Context(), r.ID))
+		}
+	})
+}
