@@ -115,8 +115,8 @@ func TestReplaceNeedsTheRight(t *testing.T) {
 	})
 }
 
-// TestReplaceNeedsTheOperation has a caller who may use all objects of the runs, and not ask for their cancellation. The
-// launch waits.
+// TestReplaceNeedsTheOperation has a caller who may use all objects of the runs, and not ask for their cancellation.
+// The launch waits.
 func TestReplaceNeedsTheOperation(t *testing.T) {
 	eachLedger(t, func(t *testing.T, b *bundle, _ *ledger) {
 		b.limit(runs.TemplateSlot+template, 1)

@@ -46,9 +46,9 @@ func (r *Rule) Denial() string {
 // Evaluator evaluates requests for runs.
 type Evaluator interface {
 	// Evaluate evaluates a run before it is stored, in the unit that stores it, or that binds a held run after its
-	// inventories were refreshed. Targets are those of the run, or of each
-	// step of a pipeline in their order. One step that matches a policy holds or denies the pipeline. The unit fails with
-	// PoliciesChanged if the policies or windows change before it commits; it has to be done again then.
+	// inventories were refreshed. Targets are those of the run, or of each step of a pipeline in their order. One step
+	// that matches a policy holds or denies the pipeline. The unit fails with PoliciesChanged if the policies or
+	// windows change before it commits; it has to be done again then.
 	Evaluate(ctx context.Context, r *runs.Run, t []Targets) (Verdict, error)
 	// Preview says what Evaluate would say now, by the policies and windows that are committed. It needs no unit, and
 	// what it says binds nobody.

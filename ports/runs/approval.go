@@ -32,7 +32,8 @@ func (l RiskLevel) AtLeast(other RiskLevel) bool { return l.rank() >= other.rank
 
 func (l RiskLevel) rank() int { return max(0, slices.Index(RiskLevels(), l)) }
 
-// Risk is what a run was graded as when it was submitted, or its pipeline if it is a held step, by fixed rules. The zero value is LowRisk without reasons.
+// Risk is what a run was graded as when it was submitted, by fixed rules. A held step has that of its pipeline. The
+// zero value is LowRisk without reasons.
 type Risk struct {
 	Level RiskLevel `json:"level"`
 	// Reasons say which rules raised or lowered the level.
@@ -145,8 +146,7 @@ type Refreshing struct {
 // Awaiting reports whether inventories are refreshed before the run can be decided about.
 func (a *Approvals) Awaiting() bool { return a != nil && a.Refreshing != nil }
 
-// See takes what the run would execute now. A run that was held without parts, as steps of
-// earlier versions were, is bound to these.
+// See takes what the run would execute now. A run that was held without parts, as steps once were, is bound to these.
 func (a *Approvals) See(current Parts) {
 	if a.Current = current; a.Parts == nil {
 		a.Parts = current

@@ -26,7 +26,8 @@ func (s *Store) Amend(ctx context.Context, id string, a runs.Amendment) error {
 	if a.DropLease {
 		c.dropLease()
 	}
-	if err := errors.Join(c.canceled(a.Canceled), c.approvals(a.Approvals), c.decision(a.Decision), c.risk(a.Risk)); err != nil {
+	if err := errors.Join(c.canceled(a.Canceled), c.approvals(a.Approvals), c.decision(a.Decision),
+		c.risk(a.Risk)); err != nil {
 		return err
 	}
 	if len(a.Warnings) > 0 {

@@ -32,8 +32,8 @@ func (b *Binder) WithRepairs(r runs.Repairs) *Binder {
 	return b
 }
 
-// Bind returns what a run would execute now. It reads inventories, so it is called outside of units, but for a step that
-// is held with the end of another one. A part that no longer exists is absent.
+// Bind returns what a run would execute now. It reads inventories, so it is called outside of units, but for a step
+// that is held. A part that no longer exists is absent.
 func (b *Binder) Bind(ctx context.Context, r *runs.Run) (runs.Parts, error) {
 	inputs, err := record.InputsDigest(r)
 	if err != nil {

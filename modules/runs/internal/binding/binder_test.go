@@ -103,7 +103,7 @@ func TestHostsThatAreCounted(t *testing.T) {
 	}
 }
 
-// TestHostsBeforeARefresh does not count the hosts of an inventory that is refreshed before a run, until the run is bound.
+// TestHostsBeforeARefresh counts the hosts of an inventory that is refreshed before a run only once the run is bound.
 func TestHostsBeforeARefresh(t *testing.T) {
 	t.Parallel()
 	b := New(inventories{asked: new([]string), fresh: true}, nil, struct{ Materials }{})

@@ -171,7 +171,7 @@ func (c *Controller) mayDecide(ctx context.Context, r *runs.Run) ([]int, error) 
 	default:
 		who := deciders(r.Approvals.Holds)
 		return nil, runs.WithReasons(access.NotAllowed.New("you may not decide about this run: %s", who),
-			runs.Reason{Object: r.ID, Since: r.CreatedAt, Next: who})
+			runs.Reason{Object: r.ID, Since: r.CreatedAt, Next: "somebody else decides: " + who})
 	}
 }
 

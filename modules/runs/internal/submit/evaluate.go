@@ -256,8 +256,10 @@ func (s *Submitter) SetQueue(ctx context.Context, id, queue string, revision int
 		}
 		if decided.Status == runs.PendingApproval {
 			first := decided.Approvals.Holds[0]
-			return runs.WithReasons(runs.RunNotMovable.New("%q would hold the run in the queue %q", first.Name, queue),
-				runs.Reason{Object: cmp.Or(first.ID, r.ID), Next: "cancel it and submit it there"})
+			const next = "cancel it and submit it there"
+			return runs.WithReasons(
+				runs.RunNotMovable.New("%q would hold the run in the queue %q: %s", first.Name, queue, next),
+				runs.Reason{Object: cmp.Or(first.ID, r.ID), Next: next})
 		}
 		return s.move(ctx, r, &decided, detail)
 	})

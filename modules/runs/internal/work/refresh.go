@@ -24,8 +24,8 @@ const (
 )
 
 // Refresher refreshes the inventories of held runs, binds the runs to what they say then, and evaluates them again for
-// the hosts that they have then. Any number of servers may
-// do so: the one that works on a run has moved its due time into the future, and another one takes the run after that.
+// the hosts that they have then. Any number of servers may do so: the one that works on a run has moved its due time
+// into the future, and another one takes the run after that.
 type Refresher struct {
 	Loop *background.Loop
 
@@ -38,7 +38,8 @@ type Refresher struct {
 	work     sync.WaitGroup
 }
 
-// NewRefresher returns a refresher. If e is nil, there are no policies. The caller starts its Loop. A stop ends the refreshes under way; they are repeated.
+// NewRefresher returns a refresher. If e is nil, there are no policies. The caller starts its Loop. A stop ends the
+// refreshes under way; they are repeated.
 func NewRefresher(
 	m *lifecycle.Machine, q runs.Queue, b *binding.Binder, e policy.Evaluator, log *slog.Logger,
 ) *Refresher {
