@@ -56,8 +56,8 @@ func TestWarnLockedOut(t *testing.T) {
 		if err := f.warnLockedOut(t.Context()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		told := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "writ token reset-admin")
-		if told != (c.want != "") || !strings.Contains(log.String(), c.want) {
+		warned := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "writ token reset-admin")
+		if warned != (c.want != "") || !strings.Contains(log.String(), c.want) {
 			t.Errorf("%s: %q, want %q", what, log.String(), c.want)
 		}
 	}

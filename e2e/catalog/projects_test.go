@@ -122,9 +122,9 @@ func TestARepositoryThatIsGone(t *testing.T) {
 	if a := w.want(http.StatusConflict, http.MethodPost, "/v1/projects/"+p+"/sync", nil); a["reason"] != "sync_failed" {
 		t.Errorf("sync: %v", a)
 	}
-	if line := `level=WARN msg="project sync failed" project=` + p + " reason="; !strings.Contains(w.Output(), line) {
-		t.Errorf("the log does not say %q:\n%s", line, w.Output())
-	}
+	harness.Eventually(t, awhile, "the log tells the failure", func() bool {
+		return strings.Contains(w.Output(), `level=WARN msg="project sync failed" project=`+p+" reason=")
+	})
 	got := w.want(http.StatusOK, http.MethodGet, "/v1/projects/"+p, nil)
 	if got["last_error"] == nil || got["commit"] == nil {
 		t.Errorf("project: %v", got)

@@ -19,7 +19,7 @@ var tokenForm = regexp.MustCompile(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`)
 func TestCrashOfAFirstStart(t *testing.T) {
 	t.Parallel()
 	const advice = "writ token reset-admin --db"
-	told := 0
+	warned := 0
 	for n := 1; ; n++ {
 		arm := filepath.Join(t.TempDir(), "arm")
 		if err := os.WriteFile(arm, []byte(strconv.Itoa(n)), 0o600); err != nil {
@@ -48,11 +48,11 @@ func TestCrashOfAFirstStart(t *testing.T) {
 				says, again.Output())
 		}
 		if says {
-			told++
+			warned++
 		}
 		again.Stop()
 	}
-	if t.Logf("%d starts warned", told); told == 0 {
+	if t.Logf("%d starts warned", warned); warned == 0 {
 		t.Error("no start was killed between the commit of the token and its print")
 	}
 }

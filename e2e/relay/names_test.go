@@ -78,12 +78,11 @@ func TestNamesAsGiven(t *testing.T) {
 		}
 		return true
 	})
-	log := w.Output()
 	for _, line := range []string{`level=INFO msg="worker connected" worker=edge version=`,
 		`level=INFO msg="worker left" worker=edge` + "\n"} {
-		if strings.Count(log, line) != len(workers) {
-			t.Errorf("the log does not say %q of each worker:\n%s", line, log)
-		}
+		harness.Eventually(t, time.Minute, "the log says once of each worker: "+line, func() bool {
+			return strings.Count(w.Output(), line) == len(workers)
+		})
 	}
 }
 
