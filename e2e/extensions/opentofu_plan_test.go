@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
@@ -20,13 +22,15 @@ type planned struct {
 		Action   string `json:"action"`
 		Diff     string `json:"diff"`
 	} `json:"findings"`
+
+	dryRun string // that made it
 }
 
 // plan makes a dry run and returns what it found.
 func (w *tofuServer) plan(t *testing.T, size int) planned {
 	t.Helper()
-	var p planned
-	w.Do(http.MethodGet, "/v1/runs/"+w.run(t, size, true).ID+"/plan", nil).JSON(t, &p)
+	p := planned{dryRun: w.run(t, size, true).ID}
+	w.Do(http.MethodGet, "/v1/runs/"+p.dryRun+"/plan", nil).JSON(t, &p)
 	if p.Count != len(p.Findings) || !strings.HasPrefix(p.Digest, "sha256:") || (p.Count > 0) != (p.RunID != "") {
 		t.Fatalf("%+v", p)
 	}
@@ -58,8 +62,42 @@ func (w *fixture) approve(t *testing.T, p planned) harness.Run {
 	return w.Await(p.RunID)
 }
 
+// drifts waits until the drift of the fleet is what some plans found, and nothing else.
+func (w *tofuServer) drifts(t *testing.T, plans ...planned) {
+	t.Helper()
+	type row struct {
+		Host       string              `json:"host"`
+		Resource   string              `json:"resource"`
+		Playbook   string              `json:"playbook"`
+		Tasks      []string            `json:"changed_tasks"`
+		Diff       []map[string]string `json:"diff"`
+		Confidence string              `json:"confidence"`
+		RunID      string              `json:"run_id"`
+	}
+	var want, got []row
+	for _, p := range plans {
+		for _, f := range p.Findings {
+			want = append(want, row{Host: "tofu", Resource: f.Resource, Playbook: "tofu", Tasks: []string{f.Action},
+				Diff: []map[string]string{{"prepared": f.Diff}}, Confidence: "diff", RunID: p.dryRun})
+		}
+	}
+	defer func() {
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	}()
+	eventually(t, "the drift is that of the plans", func() bool {
+		var list struct {
+			Resources []row `json:"resources"`
+		}
+		w.Do(http.MethodGet, "/v1/drift", nil).JSON(t, &list)
+		got = append([]row(nil), list.Resources...)
+		return cmp.Equal(want, got)
+	})
+}
+
 // TestOpenTofu plans and applies with a real OpenTofu: the apply of a plan is held and bound to the digest, fails
-// without a change if the state has changed meanwhile, and a later plan finds the drift.
+// without a change if the state has changed meanwhile, and what a plan finds is drift until its apply.
 func TestOpenTofu(t *testing.T) {
 	t.Parallel()
 	w := startOpenTofu(t)
@@ -71,12 +109,14 @@ func TestOpenTofu(t *testing.T) {
 	if value, writes := w.states.input(t); value != nil || writes != 0 {
 		t.Errorf("a dry run changed the state: %v, %d writes", value, writes)
 	}
+	w.drifts(t, first)
 	if r := w.approve(t, first); r.Status != "succeeded" {
 		t.Fatalf("%s: %s\n%s", r.Status, r.Error, w.Log(r.ID))
 	}
 	if value, _ := w.states.input(t); value != 1.0 {
 		t.Errorf("the state has %v", value)
 	}
+	w.drifts(t)
 	if p := w.plan(t, 1); p.Count != 0 || p.Summary != "nothing to change" {
 		t.Errorf("after the apply: %+v", p)
 	}
@@ -92,9 +132,18 @@ func TestOpenTofu(t *testing.T) {
 	if value, after := w.states.input(t); value != 3.0 || after != before {
 		t.Errorf("the refused apply changed the state: %v", value)
 	}
-	drift := w.plan(t, 2)
-	if drift.Digest == stale.Digest || drift.Summary != "1 to update" ||
-		!strings.Contains(drift.Findings[0].Diff, "input: 3 -> 2") {
-		t.Errorf("%+v", drift)
+	w.drifts(t, stale)
+	differs := w.plan(t, 2)
+	if differs.Digest == stale.Digest || differs.Summary != "1 to update" ||
+		!strings.Contains(differs.Findings[0].Diff, "input: 3 -> 2") {
+		t.Errorf("%+v", differs)
 	}
+	w.drifts(t, differs)
+	if r := w.approve(t, differs); r.Status != "succeeded" {
+		t.Fatalf("%s: %s\n%s", r.Status, r.Error, w.Log(r.ID))
+	}
+	if value, _ := w.states.input(t); value != 2.0 {
+		t.Errorf("the state has %v", value)
+	}
+	w.drifts(t)
 }
