@@ -119,7 +119,7 @@ func (r remote) ValidateConfig(config map[string]any) error {
 	case v.GetField() == "" && v.GetMessage() == "":
 		return nil
 	}
-	return &extension.ConfigError{Field: wire.Short(v.GetField()), Message: wire.Short(v.GetMessage())}
+	return &extension.ConfigError{Field: r.plugin.short(v.GetField()), Message: r.plugin.short(v.GetMessage())}
 }
 
 // Resolve fetches a value.

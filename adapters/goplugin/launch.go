@@ -46,10 +46,10 @@ func (p *supervised) launch() (_ *session, err error) {
 			return started, nil
 		},
 		AutoMTLS: true, SkipHostEnv: true, StartTimeout: p.host.pace.start, Logger: hclog.NewNullLogger(),
-		Stderr: p.lines, UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.host.State},
+		Stderr: &output{lines: p.lines}, UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.host.State},
 	}
 	if _, err := goplugin.NewClient(config).Start(); err != nil {
-		return nil, errors.New(wire.Short(err.Error()))
+		return nil, errors.New(p.short(err.Error()))
 	}
 	if config.TLSConfig.RootCAs == nil {
 		return nil, errors.New("it does not encrypt its connection")
@@ -87,9 +87,12 @@ func (p *supervised) describe(ctx context.Context, s *session) (*wire.Descriptio
 	defer cancel()
 	d, err := s.client.Describe(bound, &wire.DescribeRequest{})
 	if err != nil {
-		return nil, fmt.Errorf("it does not describe itself: %w", fault(err))
+		return nil, fmt.Errorf("it does not describe itself: %w", p.fault(err))
 	}
-	return d, checked(d)
+	if err := checked(d); err != nil {
+		return nil, errors.New(p.short(err.Error()))
+	}
+	return d, nil
 }
 
 // Bounds of a description.

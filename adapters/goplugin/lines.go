@@ -4,48 +4,84 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc"
 
 	"github.com/writ-automation/writ/ports/extension/plugin/wire"
+	"github.com/writ-automation/writ/ports/secret"
+	"github.com/writ-automation/writ/ports/secret/mask"
 )
 
 // lineBudget is how many lines of a plugin are logged between two refills.
 const lineBudget = 50
 
+// texts are the texts of a plugin as they may be shown: on one bounded line, without the values of its variables.
+type texts struct{ mask *mask.Masker }
+
+// newTexts hides the values of variables.
+func newTexts(env map[string]secret.Text) texts {
+	var values []string
+	for _, v := range env {
+		values = append(values, v.Reveal())
+	}
+	return texts{mask.New(values)}
+}
+
+// cutMark is at the end of a text that was cut.
+const cutMark = "..."
+
+// short returns a text as it may be shown. One that was cut may end within a value.
+func (t texts) short(text string) string {
+	if head, cut := strings.CutSuffix(text, cutMark); cut {
+		text = t.mask.Prefix(head) + cutMark
+	}
+	return wire.Short(t.mask.String(text))
+}
+
 // lines logs what a plugin prints: a bounded number of bounded lines, and none once the plugin handles secrets.
 type lines struct {
+	texts
 	log *slog.Logger
 
 	mu      sync.Mutex
-	begun   []byte
 	used    int
 	dropped int
 	silent  bool
 }
 
+// output is one of the streams that a process prints. The lines of two are not mixed: a value that is cut in two would
+// not be found.
+type output struct {
+	*lines
+	begun []byte
+}
+
 // Write takes a part of the output.
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for rest := b; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		if left := wire.MaxEnd - len(l.begun); left > 0 {
-			l.begun = append(l.begun, line[:min(len(line), left)]...)
+		if left := wire.MaxEnd - len(o.begun); left > 0 {
+			o.begun = append(o.begun, line[:min(len(line), left)]...)
 		}
 		if whole {
-			l.line()
+			o.line(string(o.begun))
+			o.begun = o.begun[:0]
 		}
 		rest = after
 	}
 	return len(b), nil
 }
 
-// line logs the line that is complete.
-func (l *lines) line() {
-	text := wire.Short(string(l.begun))
-	l.begun = l.begun[:0]
+// line logs a line that is complete.
+func (l *lines) line(text string) {
+	if len(text) == wire.MaxEnd {
+		text += cutMark
+	}
+	text = l.short(text)
 	switch {
 	case text == "":
 	case l.silent || l.used == lineBudget:
@@ -83,10 +119,11 @@ func (l *lines) follow(s *session) {
 	if err == nil {
 		err = stream.CloseSend()
 	}
+	streams := [2]output{{lines: l}, {lines: l}} // os.Stdout and os.Stderr
 	for err == nil {
 		var part wire.Output
 		if err = stream.RecvMsg(&part); err == nil {
-			_, err = l.Write(part.GetData())
+			_, err = streams[part.GetChannel()&1].Write(part.GetData())
 		}
 	}
 	if s.ctx.Err() == nil {

@@ -56,6 +56,11 @@ func behave(name, dir string) {
 		forever()
 	case "babbles":
 		babble()
+	case "leaky":
+		plugin.Serve(leaky())
+	case "early":
+		fmt.Println("the token is " + os.Getenv("TOKEN"))
+		forever()
 	case "elsewhere":
 		fmt.Println("1|1|tcp|127.0.0.1:1|grpc")
 		forever()

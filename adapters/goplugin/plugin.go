@@ -37,6 +37,7 @@ func defaultPace() pace {
 
 // supervised is one executable with its supervised process.
 type supervised struct {
+	texts
 	host        *Host
 	name, path  string
 	lines       *lines
@@ -56,7 +57,8 @@ func newSupervised(h *Host, f found) *supervised {
 		host: h, name: f.name, path: f.path, slots: make(chan struct{}, h.pace.calls), changed: make(chan struct{}),
 		state: system.ExtensionFailed, failure: f.err,
 	}
-	p.lines = &lines{log: h.Log.With("plugin", f.name)}
+	p.texts = newTexts(h.Env[f.name])
+	p.lines = &lines{texts: p.texts, log: h.Log.With("plugin", f.name)}
 	return p
 }
 
@@ -203,7 +205,7 @@ func (p *supervised) callWithin(ctx context.Context, limit time.Duration, do req
 		err = status.Error(codes.Unavailable, "")
 	}
 	if err != nil {
-		return fmt.Errorf("plugin %s: %w", p.name, fault(err))
+		return fmt.Errorf("plugin %s: %w", p.name, p.fault(err))
 	}
 	if err := wire.Strict(answer); err != nil {
 		return fmt.Errorf("plugin %s: %w", p.name, err)
@@ -232,10 +234,10 @@ func (p *supervised) running(ctx context.Context) (*session, error) {
 }
 
 // fault returns the error of a call in a bounded text.
-func fault(err error) error {
+func (t texts) fault(err error) error {
 	s, ok := status.FromError(err)
 	if !ok {
-		return errors.New(wire.Short(err.Error()))
+		return errors.New(t.short(err.Error()))
 	}
 	switch s.Code() {
 	case codes.DeadlineExceeded:
@@ -247,6 +249,6 @@ func fault(err error) error {
 	case codes.ResourceExhausted:
 		return errors.New("its answer or the request is too large")
 	default:
-		return errors.New(wire.Short(s.Message()))
+		return errors.New(t.short(s.Message()))
 	}
 }

@@ -42,7 +42,7 @@ func newProvider(p *supervised, name string) extension.AIProviderFactory {
 		case err != nil:
 			return nil, err
 		case v.GetMessage() != "":
-			return nil, errors.New(wire.Short(v.GetMessage()))
+			return nil, errors.New(p.short(v.GetMessage()))
 		}
 		return r, nil
 	}
@@ -101,9 +101,18 @@ func (r remoteProvider) ask(
 	case err != nil:
 		return none, err
 	case finish.GetFailure() != nil:
-		return none, wire.ToFailure(finish.GetFailure())
+		return none, r.plugin.aiError(finish.GetFailure())
 	case finish.GetTokens() < 0:
 		return none, errors.New("its answer has a wrong number of tokens")
 	}
 	return extension.AIAnswer{Text: text.String(), Tokens: int(finish.GetTokens()), Cut: finish.GetCut()}, nil
+}
+
+// aiError returns the error that a plugin answered.
+func (t texts) aiError(m *wire.Failure) *extension.AIError {
+	e := wire.ToFailure(m)
+	if e.Message = t.short(e.Message); e.Cause != nil {
+		e.Cause = errors.New(t.short(e.Cause.Error()))
+	}
+	return e
 }

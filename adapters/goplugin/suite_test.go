@@ -35,6 +35,9 @@ func (r *record) String() string {
 	return r.text.String()
 }
 
+// logger writes to the record.
+func (r *record) logger() *slog.Logger { return slog.New(slog.NewTextHandler(r, nil)) }
+
 // place is a directory of plugins, links to this binary by the names of their behaviour.
 func place(t *testing.T, names ...string) string {
 	t.Helper()
@@ -61,7 +64,7 @@ func quick() pace {
 func fixture(t *testing.T, dir string) (Config, *record) {
 	t.Helper()
 	log := &record{}
-	return Config{Dir: dir, State: t.TempDir(), Log: slog.New(slog.NewTextHandler(log, nil))}, log
+	return Config{Dir: dir, State: t.TempDir(), Log: log.logger()}, log
 }
 
 // started returns a host of plugins, which ends with the test.
