@@ -2,12 +2,17 @@ package goplugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/writ-automation/writ/platform/boundary"
+	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/system"
@@ -17,7 +22,8 @@ import (
 type Config struct {
 	// Dir is the directory with the plugins. Empty is none.
 	Dir string
-	// State is a directory for the sockets and homes of the processes, which their accounts can pass.
+	// State is a directory for the sockets and homes of the processes, an absolute path that their accounts can pass. It
+	// has nothing else, and only one process uses it at a time.
 	State string
 	// Boundary has the boxes of the processes; nil keeps nothing apart.
 	Boundary *boundary.Boundary
@@ -41,16 +47,16 @@ type Host struct {
 	all     sync.WaitGroup
 }
 
-// Open starts all plugins of the directory at once, asks what they provide, and supervises them until Close. It logs
-// those that do not start or describe themselves, and goes on without them. A directory that others may change, a
-// name that exists twice and variables of a plugin that is not there are errors.
+// Open starts all plugins of the directory at once, asks what they provide, and supervises them until Close. Before
+// that it ends the processes that a killed process left, and removes their files. It logs those that do not start or
+// describe themselves, and goes on without them. A directory that others may change, a name that exists twice and
+// variables of a plugin that is not there are errors.
 func Open(ctx context.Context, c Config) (*Host, error) { return open(ctx, c, defaultPace()) }
 
 func open(ctx context.Context, c Config, bounds pace) (*Host, error) {
-	h := &Host{Config: c, pace: bounds}
-	if c.Dir == "" {
-		h.end = func() {}
-		return h, nil
+	h := &Host{Config: c, pace: bounds, end: func() {}}
+	if err := h.clear(); err != nil || c.Dir == "" {
+		return h, err
 	}
 	list, err := discover(c.Dir)
 	if err != nil {
@@ -86,10 +92,27 @@ func open(ctx context.Context, c Config, bounds pace) (*Host, error) {
 	return h, nil
 }
 
-// Close ends all plugins.
+// clear ends the processes that have a home in the state directory, and empties it.
+func (h *Host) clear() error {
+	program.EndLeftovers(h.State)
+	left, err := os.ReadDir(h.State)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range left {
+		err = errors.Join(err, program.Remove(filepath.Join(h.State, e.Name())))
+	}
+	if err != nil {
+		return fmt.Errorf("clear the directory of plugins: %w", err)
+	}
+	return nil
+}
+
+// Close ends all plugins, and what they have started without a boundary.
 func (h *Host) Close() {
 	h.end()
 	h.all.Wait()
+	program.EndLeftovers(h.State)
 }
 
 // collide returns an error that names an extension that exists twice.

@@ -228,6 +228,7 @@ func TestSettings(t *testing.T) {
 	if err != nil || !strings.Contains(value, "TOKEN=c4nary-token") || strings.Contains(value, "c4nary-other") {
 		t.Errorf("%q, %v", value, err)
 	}
+	c.State = t.TempDir()
 	c.Env = map[string]map[string]secret.Text{"gone": {"TOKEN": "c4nary-token"}}
 	if _, err := open(t.Context(), c, quick()); err == nil || !strings.Contains(err.Error(), `has no plugin "gone"`) {
 		t.Errorf("a plugin that is not there: %v", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -56,6 +57,9 @@ func behave(name, dir string) {
 		forever()
 	case "babbles":
 		babble()
+	case "forks":
+		forks(dir)
+		plugin.Serve(plugin.Extension{Notifiers: one("forks", diary(dir))})
 	case "leaky":
 		plugin.Serve(leaky())
 	case "early":
@@ -81,6 +85,18 @@ func forever() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGUSR1)
 	<-c
+}
+
+// forks starts a process that belongs to no group of the plugin.
+func forks(dir string) {
+	child := exec.Command("sleep", "1000")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := child.Start(); err != nil {
+		panic(err)
+	}
+	if err := appendTo(filepath.Join(dir, ".forked"), strconv.Itoa(child.Process.Pid)); err != nil {
+		panic(err)
+	}
 }
 
 // babble fills both outputs.

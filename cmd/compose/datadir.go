@@ -26,6 +26,8 @@ type dataDir struct {
 	scratch string
 	// made lists what this process made for it: directories, then files. A start that fails removes them.
 	made []string
+	// ends end what this process started in it. A start that fails calls them before it removes anything.
+	ends []func()
 }
 
 const (
@@ -123,6 +125,9 @@ func (d *dataDir) keep() { d.made = nil }
 
 // undo removes what this process made, while it holds the lock: a start that fails leaves nothing behind.
 func (d *dataDir) undo() {
+	for _, end := range d.ends {
+		end()
+	}
 	if slices.Contains(d.made, d.root) {
 		_ = os.RemoveAll(d.root)
 	}

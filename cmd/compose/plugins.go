@@ -48,6 +48,7 @@ func newPlugins(
 	if err != nil {
 		return nil, err
 	}
+	d.ends = append(d.ends, h.Close) // no hook runs if the assembly fails
 	life.Append(fx.StopHook(h.Close))
 	return h, nil
 }
