@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"google.golang.org/grpc"
@@ -157,20 +158,32 @@ func (m minter) Mint(ctx context.Context, config map[string]any) (string, *exten
 	if from == nil {
 		return string(s.GetValue()), nil, nil
 	}
-	if from.GetLifeMs() < 0 || len(from.GetHandle()) > wire.MaxEnd {
-		return "", nil, fmt.Errorf("plugin %s: its lease is wrong", m.plugin.name)
+	life, err := lifeOf(from.GetLifeMs())
+	if err != nil || len(from.GetHandle()) > maxLease || len(from.GetId()) > maxLease {
+		return "", nil, fmt.Errorf("plugin %s: %w", m.plugin.name, errLease)
 	}
 	var revoke func(context.Context) error
 	if from.GetRevocable() {
 		revoke = func(ctx context.Context) error { return m.end(ctx, config, from.GetId(), from.GetHandle()) }
 	}
 	lease := extension.NewSecretLease(m.engine.GetName(), revoke).WithHandle(from.GetHandle())
-	if from.GetLifeMs() > 0 {
-		lease.WithRenewal(time.Duration(from.GetLifeMs())*time.Millisecond, func(ctx context.Context) (time.Duration, error) {
-			return m.renew(ctx, config, from)
-		})
+	if life > 0 {
+		lease.WithRenewal(life, func(ctx context.Context) (time.Duration, error) { return m.renew(ctx, config, from) })
 	}
 	return string(s.GetValue()), lease, nil
+}
+
+// maxLease bounds the handle and the id of a lease, in bytes.
+const maxLease = 64 << 10
+
+var errLease = errors.New("its lease is wrong")
+
+// lifeOf returns the life of a lease, and an error for one that no lease has.
+func lifeOf(ms int64) (time.Duration, error) {
+	if ms < 0 || ms > int64(math.MaxInt64/time.Millisecond) {
+		return 0, errLease
+	}
+	return time.Duration(ms) * time.Millisecond, nil
 }
 
 // end revokes a secret by the id of its lease, if the process still has it, or by its handle.
@@ -196,10 +209,10 @@ func (m minter) renew(ctx context.Context, config map[string]any, l *wire.Lease)
 			Id: l.GetId(), Handle: l.GetHandle()})
 		return out, err
 	})
-	if err == nil && out.GetLifeMs() < 0 {
-		err = errors.New("its lease is wrong")
+	if err != nil {
+		return 0, err
 	}
-	return time.Duration(out.GetLifeMs()) * time.Millisecond, err
+	return lifeOf(out.GetLifeMs())
 }
 
 // RevokeLease ends a secret of an earlier process.

@@ -128,3 +128,25 @@ func TestStreams(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestLongLine checks that of a line without an end a bounded part is kept and logged, without the value at its end.
+func TestLongLine(t *testing.T) {
+	t.Parallel()
+	log := &record{}
+	value := strings.Repeat("c4nary-key-", maxLine/10)
+	o := &output{lines: &lines{texts: newTexts(map[string]secret.Text{"KEY": secret.Text(value)}), log: log.logger()}}
+	for range 50 {
+		if _, err := o.Write([]byte("key " + value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(o.begun) != maxLine {
+		t.Errorf("%d bytes are kept", len(o.begun))
+	}
+	if _, err := o.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got := log.String(); !strings.Contains(got, `line="key ..."`) || strings.Contains(got, "c4nary") {
+		t.Error(got)
+	}
+}

@@ -14,8 +14,12 @@ import (
 	"github.com/writ-automation/writ/ports/secret/mask"
 )
 
-// lineBudget is how many lines of a plugin are logged between two refills.
-const lineBudget = 50
+const (
+	// lineBudget is how many lines of a plugin are logged between two refills.
+	lineBudget = 50
+	// maxLine is how many bytes of a line are kept until it is complete.
+	maxLine = 64 << 10
+)
 
 // texts are the texts of a plugin as they may be shown: on one bounded line, without the values of its variables.
 type texts struct{ mask *mask.Masker }
@@ -64,7 +68,7 @@ func (o *output) Write(b []byte) (int, error) {
 	defer o.mu.Unlock()
 	for rest := b; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		if left := wire.MaxEnd - len(o.begun); left > 0 {
+		if left := maxLine - len(o.begun); left > 0 {
 			o.begun = append(o.begun, line[:min(len(line), left)]...)
 		}
 		if whole {
@@ -78,7 +82,7 @@ func (o *output) Write(b []byte) (int, error) {
 
 // line logs a line that is complete.
 func (l *lines) line(text string) {
-	if len(text) == wire.MaxEnd {
+	if len(text) == maxLine {
 		text += cutMark
 	}
 	text = l.short(text)

@@ -57,6 +57,8 @@ func behave(name, dir string) {
 		forever()
 	case "babbles":
 		babble()
+	case "lender":
+		serveRaw(lender{})
 	case "forks":
 		forks(dir)
 		plugin.Serve(plugin.Extension{Notifiers: one("forks", diary(dir))})
