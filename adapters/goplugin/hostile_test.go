@@ -3,6 +3,7 @@ package goplugin
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,7 @@ func TestSkipped(t *testing.T) {
 	want := map[string]string{
 		"ends": "", "panics": "", "elsewhere": "another address",
 		"docker": "another address", "old": "incompatible", "open": "encrypt", "mayfly": "does not describe itself",
-		"empty": "provides nothing",
+		"empty": "provides nothing", "nowhere": "no such file",
 	}
 	names := []string{"good"}
 	for name := range want {
@@ -97,6 +98,34 @@ func TestSlowStarts(t *testing.T) {
 	h, dir, _ := started(t, bounds, "sleeps", "babbles")
 	skipped(t, h, dir, "sleeps", "timeout")
 	skipped(t, h, dir, "babbles", "timeout")
+}
+
+// TestLinkedSocket checks that a link in the place of the socket makes Writ connect to no service of the machine.
+// Keeps T09.
+func TestLinkedSocket(t *testing.T) {
+	t.Parallel()
+	c, _ := fixture(t, place(t, "linked"))
+	service, err := net.Listen("unix", filepath.Join(c.Dir, ".service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer service.Close()
+	called := make(chan net.Conn, 10)
+	go func() {
+		for conn, err := service.Accept(); err == nil; conn, err = service.Accept() {
+			called <- conn
+			_ = conn.Close()
+		}
+	}()
+	h, err := open(t.Context(), c, quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	skipped(t, h, c.Dir, "linked", "no socket")
+	if len(called) > 0 {
+		t.Error("the service was called")
+	}
 }
 
 // TestCollisions checks that a name which exists twice stops the start with a sentence that names it.

@@ -57,7 +57,7 @@ func (p *supervised) launch() (_ *session, err error) {
 	s := &session{process: started}
 	s.conn, err = grpc.NewClient("passthrough:///plugin",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", started.address())
+			return started.connect(ctx)
 		}),
 		grpc.WithTransportCredentials(credentials.NewTLS(config.TLSConfig)), grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(

@@ -2,9 +2,12 @@ package goplugin
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -77,8 +80,18 @@ func behave(name, dir string) {
 		fmt.Println("1|99|unix|./x|grpc")
 		forever()
 	case "open":
+		if _, err := net.Listen("unix", "x"); err != nil {
+			panic(err)
+		}
 		fmt.Println("1|1|unix|./x|grpc|")
 		forever()
+	case "nowhere":
+		offer("x")
+	case "linked":
+		if err := os.Symlink(filepath.Join(dir, ".service"), "x"); err != nil {
+			panic(err)
+		}
+		offer("x")
 	}
 }
 
@@ -87,6 +100,13 @@ func forever() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGUSR1)
 	<-c
+}
+
+// offer prints the address of a socket with a certificate.
+func offer(name string) {
+	block, _ := pem.Decode([]byte(os.Getenv("PLUGIN_CLIENT_CERT")))
+	fmt.Println("1|1|unix|./" + name + "|grpc|" + base64.RawStdEncoding.EncodeToString(block.Bytes))
+	forever()
 }
 
 // forks starts a process that belongs to no group of the plugin.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-plugin/runner"
+	"golang.org/x/sys/unix"
 
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/program"
@@ -27,7 +30,7 @@ type process struct {
 	dir    *os.File
 	box    *program.Box
 	cmd    program.Command
-	socket string // its name in dir
+	socket *os.File // opened as a path; nil before the handshake
 
 	stdout, stderr *io.PipeReader
 	outEnd, errEnd *io.PipeWriter
@@ -101,12 +104,15 @@ func (p *process) stop() error {
 	_ = p.stdout.Close() // nobody may read any more
 	_ = p.stderr.Close()
 	<-p.done
+	if p.socket != nil {
+		_ = p.socket.Close()
+	}
 	return errors.Join(p.box.Close(), p.dir.Close(), program.Remove(p.cmd.Dir))
 }
 
-// address returns the address at which the socket is reached, which is short and not a link to elsewhere on the way.
-func (p *process) address() string {
-	return "/proc/self/fd/" + strconv.Itoa(int(p.dir.Fd())) + "/" + p.socket
+// connect connects to the socket that was opened, whatever has its name by now. The path of the descriptor is short.
+func (p *process) connect(ctx context.Context) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(p.socket.Fd())))
 }
 
 // Stdout returns what the process prints: the handshake.
@@ -143,14 +149,23 @@ func (p *process) Diagnose(context.Context) string {
 	}
 }
 
-// PluginToHost takes a socket in the directory of the process and nothing else.
+// PluginToHost opens the socket that the process offers, which is in its directory. The process could make a link there
+// to the socket of another service, so that links are not followed.
 func (p *process) PluginToHost(network, address string) (string, string, error) {
 	name := strings.TrimPrefix(address, "./")
 	if network != "unix" || name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return "", "", errors.New("it offers another address than a unix socket in its working directory")
 	}
-	p.socket = name
-	return network, p.address(), nil
+	fd, err := unix.Openat(int(p.dir.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", "", fmt.Errorf("open the socket that it offers: %w", err)
+	}
+	p.socket = os.NewFile(uintptr(fd), name)
+	info, err := p.socket.Stat()
+	if err == nil && info.Mode().Type() != fs.ModeSocket {
+		err = errors.New("what it offers in its working directory is no socket")
+	}
+	return network, name, err
 }
 
 // HostToPlugin is for connections to this process, of which there are none.
