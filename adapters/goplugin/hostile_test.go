@@ -133,11 +133,17 @@ func TestLinkedSocket(t *testing.T) {
 func TestCollisions(t *testing.T) {
 	t.Parallel()
 	for want, names := range map[string][]string{
-		`the plugin second provides the notifier "diary", which the plugin good`: {"good", "second"},
-		`the plugin shadow provides the tool "bash", which is a part of writ`:    {"shadow"},
+		`the plugin second provides the notifier "diary", which the plugin good`:        {"good", "second"},
+		`the plugin mimic provides the AI provider "parrot", which the plugin good`:     {"good", "mimic"},
+		`the plugin teller provides the secret engine "coins", which the plugin good`:   {"good", "teller"},
+		`the plugin shadow provides the tool "bash", which is a part of writ`:           {"shadow"},
+		`the plugin pager provides the notifier "slack", which is a part of writ`:       {"pager"},
+		`the plugin keeper provides the secret engine "vault", which is a part of writ`: {"keeper"},
+		`the plugin oracle provides the AI provider "ollama", which is a part of writ`:  {"oracle"},
 	} {
 		c, _ := fixture(t, place(t, names...))
-		c.Taken = Names{Tools: extension.BuiltinTools()}
+		c.Taken = Names{Tools: extension.BuiltinTools(), Notifiers: extension.NotificationKinds(),
+			Engines: extension.BuiltinEngines(), Providers: extension.BuiltinAIProviders()}
 		h, err := open(t.Context(), c, quick())
 		if err == nil {
 			h.Close()

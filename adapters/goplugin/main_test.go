@@ -46,6 +46,16 @@ func behave(name, dir string) {
 		plugin.Serve(plugin.Extension{Notifiers: one("diary", diary(dir))})
 	case "shadow":
 		plugin.Serve(plugin.Extension{Tools: map[string]extension.ToolRunner{"bash": nothing()}})
+	case "pager":
+		plugin.Serve(plugin.Extension{Notifiers: one("slack", diary(dir))})
+	case "keeper":
+		plugin.Serve(plugin.Extension{SecretResolvers: map[string]extension.SecretResolver{"vault": box{dir}}})
+	case "teller": // good has a minter of that name
+		plugin.Serve(plugin.Extension{SecretResolvers: map[string]extension.SecretResolver{"coins": box{dir}}})
+	case "oracle":
+		plugin.Serve(plugin.Extension{AIProviders: map[string]extension.AIProviderFactory{"ollama": newParrot(dir)}})
+	case "mimic":
+		plugin.Serve(plugin.Extension{AIProviders: map[string]extension.AIProviderFactory{"parrot": newParrot(dir)}})
 	case "hostile":
 		plugin.Serve(hostile(dir))
 	case "mayfly":
@@ -60,6 +70,8 @@ func behave(name, dir string) {
 		forever()
 	case "babbles":
 		babble()
+	case "changes":
+		serveRaw(changes{dir: dir})
 	case "lender":
 		serveRaw(lender{})
 	case "forks":

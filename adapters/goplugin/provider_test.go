@@ -92,8 +92,11 @@ func replace(path string, text []byte) error {
 	return errors.Join(err, f.Close(), os.Rename(f.Name(), path))
 }
 
-// babel is an AI provider that never stops to speak, or panics.
-type babel struct{ piece string }
+// babel is an AI provider that never stops to speak, stops within its answer, or panics.
+type babel struct {
+	piece string
+	slow  bool
+}
 
 func newBabel(s extension.AISettings) (extension.AIProvider, error) {
 	switch s.Model {
@@ -101,8 +104,10 @@ func newBabel(s extension.AISettings) (extension.AIProvider, error) {
 		panic("at the disco")
 	case "empty":
 		return babel{}, nil
+	case "slow":
+		return babel{piece: "one", slow: true}, nil
 	default:
-		return babel{strings.Repeat("x", 1<<16)}, nil
+		return babel{piece: strings.Repeat("x", 1<<16)}, nil
 	}
 }
 
@@ -116,6 +121,9 @@ func (b babel) Stream(
 	for {
 		if err := write(b.piece); err != nil {
 			return extension.AIAnswer{}, err
+		}
+		if b.slow {
+			forever()
 		}
 	}
 }
@@ -211,5 +219,35 @@ func TestHostileAnswers(t *testing.T) {
 	}
 	if s := h.status("hostile"); s.State != system.ExtensionRunning || s.Restarts != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestKilledWithinAnAnswer checks that an answer whose process is killed after its first piece is an error, that the
+// plugin is started again, and that other plugins go on.
+// Keeps F07.
+func TestKilledWithinAnAnswer(t *testing.T) {
+	t.Parallel()
+	h, dir, _ := started(t, quick(), "hostile", "good")
+	p, err := h.AIProviders()["babel"](extension.AISettings{Model: "slow"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heard []string
+	a, err := p.(extension.AIStreamer).Stream(t.Context(), extension.AIRequest{}, func(text string) error {
+		heard = append(heard, text)
+		killAll(t, dir, "hostile")
+		return nil
+	})
+	if !fits(err, "it ended during the call") || a.Text != "" || fmt.Sprint(heard) != "[one]" {
+		t.Errorf("%+v, %v, after %v", a, err, heard)
+	}
+	waittest.Eventually(t, time.Minute, "it runs again", func() bool {
+		return h.Notifiers()["fine"].Notify(t.Context(), extension.EndedRun{ID: "run_1"}) == nil
+	})
+	if s := h.status("hostile"); s.State != system.ExtensionRunning || s.Restarts == 0 {
+		t.Errorf("%+v", s)
+	}
+	if s := h.status("good"); s.State != system.ExtensionRunning || s.Restarts != 0 {
+		t.Errorf("another plugin: %+v", s)
 	}
 }
