@@ -94,11 +94,11 @@ func open(ctx context.Context, c Config, bounds pace) (*Host, error) {
 
 // clear ends the processes that have a home in the state directory, and empties it.
 func (h *Host) clear() error {
-	program.EndLeftovers(h.State)
 	left, err := os.ReadDir(h.State)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	program.EndLeftovers(h.State)
 	for _, e := range left {
 		err = errors.Join(err, program.Remove(filepath.Join(h.State, e.Name())))
 	}
@@ -112,7 +112,9 @@ func (h *Host) clear() error {
 func (h *Host) Close() {
 	h.end()
 	h.all.Wait()
-	program.EndLeftovers(h.State)
+	if len(h.plugins) > 0 {
+		program.EndLeftovers(h.State)
+	}
 }
 
 // collide returns an error that names an extension that exists twice.
