@@ -1,6 +1,7 @@
 package threats
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -196,6 +197,36 @@ func TestReservedNamesAreRefused(t *testing.T) {
 	}
 	w.hook()
 	t.Logf("%d launches", n)
+}
+
+// TestReservedNamesInProposals is T41 where a model chooses variables: a proposal with such a name is refused, and no
+// run is made. The quick run has one form for each name.
+// Keeps T41.
+func TestReservedNamesInProposals(t *testing.T) {
+	t.Parallel()
+	m := harness.NewModel(t)
+	w := newTrap(t, harness.Options{Flags: m.Flags()})
+	for i, name := range names() {
+		all := forms(name, w.value(name))
+		for k, vars := range all {
+			if !depthtest.Long && k != i%len(all) {
+				continue
+			}
+			raw, err := json.Marshal(harness.Body{"tool": "bash", "command": "true", "extra_vars": vars})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Say(string(raw))
+			a := w.Do(http.MethodPost, "/v1/ai/propose-run", harness.Body{"request": "x"})
+			if a.Status != http.StatusBadRequest || !strings.Contains(string(a.Body), `"reason":"vars_reserved"`) ||
+				!strings.Contains(string(a.Body), `"location":"extra_vars.`) {
+				t.Errorf("%s in %v: %d %s", name, vars, a.Status, a.Body)
+			}
+		}
+	}
+	if made, _ := w.Runs(""); len(made) > 0 {
+		t.Errorf("%d runs were made", len(made))
+	}
 }
 
 // hook delivers a body with every name, beside the push and in it.

@@ -62,6 +62,7 @@ type Advisor interface {
 	// Ask answers a question about runs, the health of hosts and drift. Errors: TooMany.
 	Ask(ctx context.Context, question string, write Write) (Answer, error)
 	// Propose turns a request into a run with the label ProposalLabel. The run is held, whatever the policies say.
-	// Errors: BadProposal, which names the member; those of runs.Submitter about objects, credentials and policies.
+	// Errors: BadProposal, which names the member; VarsReserved of package runs, which names the variable; those of
+	// runs.Submitter about objects, credentials and policies.
 	Propose(ctx context.Context, request string) (*runs.Run, error)
 }

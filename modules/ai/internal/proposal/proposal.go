@@ -42,7 +42,8 @@ const Members = "name, tool (ansible, bash, python, powershell or go), playbook 
 	"script, for the other tools), inventory_id, project_id, extra_vars (an object), limit, tags, skip_tags, forks, " +
 	"verbosity, diff_mode, dry_run, timeout (seconds), queue, labels (an object of texts), change"
 
-// Read reads an answer: one JSON object, alone or between two lines with a fence. Errors are BadProposal.
+// Read reads an answer: one JSON object, alone or between two lines with a fence. Errors are BadProposal, and
+// VarsReserved for a variable that steers the tool.
 func Read(answer string) (runs.Submission, error) {
 	var b body
 	d := json.NewDecoder(strings.NewReader(Unfenced(answer)))
@@ -75,11 +76,23 @@ func Read(answer string) (runs.Submission, error) {
 		}
 		s.ExtraVars = s.ExtraVars.Merge(runs.Vars{key: raw})
 	}
+	if _, names := s.ExtraVars.StripReserved(); len(names) > 0 {
+		return runs.Submission{}, reserved(names[0])
+	}
 	if s.Labels == nil {
 		s.Labels = map[string]string{}
 	}
 	s.Labels[ai.ProposalLabel] = ai.ProposalValue
 	return s, nil
+}
+
+// reserved returns the fault of a reserved name. A proposal has no template that could allow it.
+func reserved(name string) error {
+	const message = "names a reserved variable, which steers the tool; a proposal may not set it"
+	location := "extra_vars." + name
+	f := runs.VarsReserved.New("%s: %s", location, message)
+	f.Fields = []fault.Field{{Location: location, Message: message}}
+	return f
 }
 
 // malformed returns the fault of an answer that is no such object. It repeats no value.

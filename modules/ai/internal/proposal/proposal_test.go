@@ -83,6 +83,29 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// TestReadRefusesReservedNames: a variable that steers the tool is refused at any depth, by the one list.
+// Keeps T41.
+func TestReadRefusesReservedNames(t *testing.T) {
+	t.Parallel()
+	for vars, at := range map[string]string{
+		`{"ansible_connection":"local"}`:               "extra_vars.ansible_connection",
+		`{"release":"1","PATH":"/tmp/c4nary"}`:         "extra_vars.PATH",
+		`{"web":[{"env":{"LD_PRELOAD":"c4nary.so"}}]}`: "extra_vars.web[0].env.LD_PRELOAD",
+		`{"hostvars":{}}`:                              "extra_vars.hostvars",
+		`{"{{ c }}":"c4nary"}`:                         `extra_vars."{{ c }}"`,
+	} {
+		_, err := proposal.Read(`{"tool":"bash","command":"true","extra_vars":` + vars + `}`)
+		var f *fault.Error
+		if !runs.VarsReserved.Is(err) || !errors.As(err, &f) || len(f.Fields) != 1 || f.Fields[0].Location != at ||
+			!strings.HasPrefix(f.Message, at+": ") || strings.Contains(f.Message, "c4nary") {
+			t.Errorf("%s: %v", vars, err)
+		}
+	}
+	if _, err := proposal.Read(`{"tool":"bash","command":"true","extra_vars":{"path":"/","x":{"groups":[]}}}`); err != nil {
+		t.Errorf("ordinary names: %v", err)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	err := proposal.Refused(fault.BadField("playbook", "is required for ansible"))
