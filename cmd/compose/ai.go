@@ -15,6 +15,7 @@ import (
 	aimodule "github.com/writ-automation/writ/modules/ai"
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/secret/mask"
 )
 
 // AI is the provider of advice; an empty Provider is none.
@@ -55,7 +56,8 @@ func (s *Settings) aiConfig(plugged map[string]extension.AIProviderFactory) (aim
 	}
 	p, err := factory(extension.AISettings{Model: a.Model, URL: a.URL, Key: a.Key})
 	if err != nil {
-		return aimodule.Config{}, fmt.Errorf("ai-provider: %s: %w (see ai-model, ai-url and WRIT_AI_KEY)", a.Provider, err)
+		return aimodule.Config{}, fmt.Errorf("ai-provider: %s: %s (see ai-model, ai-url and WRIT_AI_KEY)", a.Provider,
+			mask.New([]string{a.Key.Reveal()}).String(err.Error()))
 	}
-	return aimodule.Config{Provider: p, Name: a.Provider, Model: a.Model}, nil
+	return aimodule.Config{Provider: p, Name: a.Provider, Model: a.Model, Key: a.Key}, nil
 }

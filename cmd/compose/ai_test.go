@@ -1,8 +1,11 @@
 package compose
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"github.com/writ-automation/writ/ports/extension"
 )
 
 // TestAISettings: wrong settings of a provider stop the start with the flag, and without the key.
@@ -37,5 +40,20 @@ func TestAISettings(t *testing.T) {
 			strings.Contains(err.Error(), "c4nary")) {
 			t.Errorf("%+v: %v", c.ai, err)
 		}
+	}
+}
+
+// TestAIFactoryShowsNoKey: the error of a factory stops the start without the key that it repeats.
+func TestAIFactoryShowsNoKey(t *testing.T) {
+	t.Parallel()
+	s := sampleSettings(t)
+	s.AI = AI{Provider: "own", Model: "m", Key: "c4nary"}
+	_, err := s.aiConfig(map[string]extension.AIProviderFactory{"own": func(s extension.AISettings) (
+		extension.AIProvider, error,
+	) {
+		return nil, errors.New("key: no account has " + s.Key.Reveal())
+	}})
+	if err == nil || !strings.Contains(err.Error(), "ai-provider: own: key: no account has *** (") {
+		t.Errorf("%v", err)
 	}
 }

@@ -2,8 +2,10 @@ package ai_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -124,6 +126,51 @@ func TestFailures(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestKeyIsNotShown: no text of a provider shows the key of the server: no message, no cause, no line of the log and no
+// answer, also not in another form, in pieces or with unseen characters in it.
+func TestKeyIsNotShown(t *testing.T) {
+	t.Parallel()
+	forms := []string{key, url.QueryEscape(key), base64.StdEncoding.EncodeToString([]byte(key)), "k3y/of\u200b+the-provider42"}
+	clean := func(name, text string) {
+		t.Helper()
+		for _, f := range append(forms, "+the-provider") {
+			if strings.Contains(text, f) {
+				t.Errorf("%s: %s", name, text)
+			}
+		}
+	}
+	for _, form := range forms {
+		for name, fail := range map[string]func() error{
+			"an error":         func() error { return errors.New("refused " + form) },
+			"an error to show": func() error { return &extension.AIError{Message: "refused " + form, Cause: errors.New(form)} },
+			"a panic":          func() error { panic("refused " + form) },
+		} {
+			w := newFixture(t, "")
+			w.answer = func(context.Context, extension.AIRequest) (extension.AIAnswer, error) {
+				return extension.AIAnswer{}, fail()
+			}
+			_, err := w.advisor.Draft(t.Context(), "bash", "x", nil)
+			var f *fault.Error
+			if !errors.As(err, &f) || !strings.Contains(w.logged.String(), "refused ***") ||
+				name == "an error to show" && f.Message != "refused ***" {
+				t.Errorf("%s: %v, and the log has %s", name, err, &w.logged)
+			}
+			clean(name, fmt.Sprint(err, f.Cause)+w.logged.String())
+		}
+		w := newFixture(t, "It is "+form+".")
+		got, err := w.advisor.Draft(t.Context(), "bash", "x", nil)
+		if err != nil || got.Text != "It is ***." {
+			t.Errorf("an answer: %q %v", got.Text, err)
+		}
+		w.open(t, streaming{w, []string{"It is " + form[:5], form[5:] + ".", " It begins " + key[:6]}})
+		var pieces string
+		got, err = w.advisor.Draft(t.Context(), "bash", "x", func(text string) error { pieces += text; return nil })
+		if want := "It is ***. It begins k3y/of"; err != nil || got.Text != want || pieces != want {
+			t.Errorf("a stream: %q, %q %v", got.Text, pieces, err)
+		}
 	}
 }
 

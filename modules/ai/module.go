@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret/mask"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -27,6 +28,7 @@ type Config struct {
 	Provider extension.AIProvider
 	Name     string // of the provider
 	Model    string
+	Key      extension.AIKey // of the provider, which no text of it may show
 }
 
 // Params are the dependencies of the context. The ports decide what the caller may read. Log may be nil.
@@ -66,7 +68,8 @@ func New(p Params) (Result, error) {
 	return Result{Advisor: &advisor{
 		caller: &call.Caller{Provider: p.Config.Provider, Name: p.Config.Name, Model: p.Config.Model,
 			Recorder: p.Recorder, Unit: p.Unit, Clock: p.Clock,
-			Meter: p.Meter, Log: cmp.Or(p.Log, slog.New(slog.DiscardHandler))},
+			Meter: p.Meter, Secrets: mask.New([]string{p.Config.Key.Reveal()}),
+			Log: cmp.Or(p.Log, slog.New(slog.DiscardHandler))},
 		collect: &collect.Collector{Runs: p.Runs, Insight: p.Insight, Facets: p.Facets, Fleet: p.Fleet, Drift: p.Drift,
 			Inventories: p.Inventories, Projects: p.Projects, Clock: p.Clock},
 		submitter: p.Submitter, asked: newLimit(p.Clock),

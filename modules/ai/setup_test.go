@@ -3,6 +3,7 @@ package ai_test
 import (
 	"context"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,9 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
+// key is that of the provider.
+const key = "k3y/of+the-provider42"
+
 // fixture is an install as the ports of its neighbours show it.
 type fixture struct {
 	runs.Reader // what is not overridden below is never called
@@ -30,6 +34,7 @@ type fixture struct {
 	entries   []audit.Entry
 	calls     []ai.Call // that were counted
 	broken    error     // of the recorder
+	logged    strings.Builder
 
 	mu      sync.Mutex
 	heard   extension.AIRequest
@@ -52,9 +57,9 @@ func newFixture(t *testing.T, answer string) *fixture {
 func (w *fixture) open(t *testing.T, p extension.AIProvider) {
 	t.Helper()
 	r, err := module.New(module.Params{
-		Config: module.Config{Provider: p, Name: "own", Model: "m"}, Runs: w, Insight: w, Facets: w, Fleet: fleet{},
+		Config: module.Config{Provider: p, Name: "own", Model: "m", Key: key}, Runs: w, Insight: w, Facets: w, Fleet: fleet{},
 		Drift: drift{}, Inventories: inventories{}, Projects: projects{}, Submitter: submitter{w: w}, Recorder: w, Unit: w,
-		Clock: wall{}, Meter: w,
+		Clock: wall{}, Meter: w, Log: slog.New(slog.NewTextHandler(&w.logged, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

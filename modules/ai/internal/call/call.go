@@ -19,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/secret/mask"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -38,7 +39,9 @@ type Caller struct {
 	Unit     tx.Unit
 	Clock    clock.Clock
 	Meter    ai.Meter // may be nil
-	Log      *slog.Logger
+	// Secrets finds the key of the provider, which nothing that the provider says may show.
+	Secrets *mask.Masker
+	Log     *slog.Logger
 
 	mu   sync.Mutex
 	open map[string]int // calls by account
@@ -147,9 +150,9 @@ func (c *Caller) ask(ctx context.Context, r extension.AIRequest, write ai.Write)
 		}
 	}()
 	var pieces strings.Builder
-	take := func(text string) error {
-		text = plain.Text(text)
-		kept := plain.Head(text, ai.MaxAnswer-pieces.Len())
+	shown := c.Secrets.Stream()
+	add := func(text []byte) error {
+		kept := plain.Head(string(text), ai.MaxAnswer-pieces.Len())
 		pieces.WriteString(kept)
 		if kept != "" && write != nil {
 			if err := write(kept); err != nil {
@@ -161,10 +164,14 @@ func (c *Caller) ask(ctx context.Context, r extension.AIRequest, write ai.Write)
 		}
 		return nil
 	}
+	take := func(text string) error { return add(shown.Append(nil, []byte(plain.Text(text)))) }
 	if s, ok := c.Provider.(extension.AIStreamer); ok && write != nil {
 		a, err = s.Stream(ctx, r, take)
 	} else if a, err = c.Provider.Complete(ctx, r); err == nil {
 		err = take(a.Text)
+	}
+	if err == nil {
+		err = add(shown.Close(nil))
 	}
 	if errors.Is(err, errEnough) {
 		a.Cut, err = true, nil
@@ -208,15 +215,26 @@ func (c *Caller) fault(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	c.Log.WarnContext(ctx, "the AI provider failed", "provider", c.Name, "model", c.Model, "error", err)
+	c.Log.WarnContext(ctx, "the AI provider failed", "provider", c.Name, "model", c.Model, "error", c.redacted(err))
 	var shown *extension.AIError
 	switch {
 	case errors.As(err, &shown):
-		f := ai.Failed.New("%s", plain.Head(plain.Text(shown.Message), 300)).Because(shown.Cause)
+		f := ai.Failed.New("%s", plain.Head(c.text(shown.Message), 300)).Because(c.redacted(shown.Cause))
 		f.RetryAfter = shown.RetryAfter
 		return f
 	case errors.Is(err, context.DeadlineExceeded):
 		return ai.Failed.New("the AI provider did not answer within %s", ai.CallTimeout)
 	}
-	return ai.Failed.New("the AI provider failed; the server's log has the reason").Because(err)
+	return ai.Failed.New("the AI provider failed; the server's log has the reason").Because(c.redacted(err))
+}
+
+// text returns a text of the provider without its key.
+func (c *Caller) text(s string) string { return c.Secrets.String(plain.Text(s)) }
+
+// redacted returns an error with such a text in place of another one, which could hold the key.
+func (c *Caller) redacted(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(c.text(err.Error()))
 }
