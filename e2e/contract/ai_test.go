@@ -59,10 +59,11 @@ func TestAdvice(t *testing.T) {
 func (w *advised) prompts(t *testing.T) {
 	cred := created(t, w.Client, "/v1/credentials", harness.Body{"name": "deploy", "kind": "token",
 		"settings": harness.Body{"env_name": "APP_TOKEN"}, "secret": harness.Body{"token": "c4nary-secret-value"}})
-	run := w.Await(w.Submit(harness.Body{"tool": "bash", "name": "Prints",
-		"command":        "echo seen-by-the-model $APP_TOKEN $PLAIN $WRIT_VAR_DB_PASSWORD $WRIT_VAR_RELEASE; exit 3 # c4nary",
+	run := w.Await(w.Submit(harness.Body{"tool": "bash", "name": "Prints c4nary-variable",
+		"command": "echo seen-by-the-model $APP_TOKEN $PLAIN $WRIT_VAR_DB_PASSWORD $WRIT_VAR_RELEASE pin=$WRIT_VAR_PIN; " +
+			"exit 3 # c4nary",
 		"credential_ids": []string{cred}, "env": harness.Body{"PLAIN": "c4nary-environment"},
-		"extra_vars": harness.Body{"db_password": "c4nary-password", "release": "c4nary-variable"}}).ID)
+		"extra_vars": harness.Body{"db_password": "c4nary-password", "release": "c4nary-variable", "pin": 47118}}).ID)
 	w.model.Say("It exits with 3.\x1b[31m")
 	a := w.operator.Do(http.MethodPost, "/v1/runs/"+run.ID+"/explain", nil)
 	var got struct {
@@ -81,7 +82,8 @@ func (w *advised) prompts(t *testing.T) {
 		}
 	}
 	heard := w.model.Heard()
-	if strings.Contains(heard, "c4nary") || !strings.Contains(heard, "seen-by-the-model") ||
+	if strings.Contains(heard, "c4nary") || strings.Contains(heard, "pin=47118") ||
+		!strings.Contains(heard, "seen-by-the-model") || strings.Count(heard, "Prints ***") < 2 ||
 		!strings.Contains(heard, run.ID) {
 		t.Errorf("the model got: %s", heard)
 	}

@@ -70,7 +70,7 @@ func (a *advisor) Draft(ctx context.Context, tool, description string, write ai.
 	if err := check("description", description); err != nil {
 		return ai.Answer{}, err
 	}
-	p := prompt.New(draftTask, fmt.Sprintf("Write a script for %s: %s", tool, description), nil)
+	p := prompt.New(draftTask, fmt.Sprintf("Write a script for %s: %s", tool, description), prompt.NewHider(nil))
 	out, err := a.caller.Do(ctx, audit.AIDraft, audit.Object{Kind: kind, ID: "draft"}, p.Request(), write)
 	out.Text = proposal.Unfenced(out.Text)
 	return out, err
@@ -87,7 +87,7 @@ func (a *advisor) Ask(ctx context.Context, question string, write ai.Write) (ai.
 		a.caller.Refuse(audit.AIAsk)
 		return ai.Answer{}, err
 	}
-	p := prompt.New(askTask, question, nil)
+	p := prompt.New(askTask, question, prompt.NewHider(nil))
 	if err := a.collect.Estate(ctx, p); err != nil {
 		return ai.Answer{}, err
 	}
@@ -102,7 +102,7 @@ func (a *advisor) Propose(ctx context.Context, request string) (*runs.Run, error
 	if err := check("request", request); err != nil {
 		return nil, err
 	}
-	p := prompt.New(proposeTask, request, nil)
+	p := prompt.New(proposeTask, request, prompt.NewHider(nil))
 	if err := a.collect.Objects(ctx, p); err != nil {
 		return nil, err
 	}

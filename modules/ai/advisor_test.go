@@ -55,29 +55,37 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestPromptsHoldNoValues: no variable, environment, command and credential is in a prompt, also if the run printed it.
+// TestPromptsHoldNoValues: no variable, environment, command and credential is in a prompt, also if the run printed it,
+// or if its name, its error, a failure and drift have it.
 // Keeps T34.
 func TestPromptsHoldNoValues(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, `{"tool":"bash","command":"true"}`)
+	long := strings.Repeat("c4nary-long ", 500)
 	vars := func(of string) runs.Vars {
 		return runs.Vars{"plain": []byte(fmt.Sprintf(`"c4nary-var-%s"`, of)), "deep": []byte(fmt.Sprintf(
-			`[{"x":{"y":"c4nary-deep-%s"}}, 739118220047]`, of))}
+			`[{"x":{"y":"c4nary-deep-%s"}}, 739118220047, 4711]`, of)), "long": []byte(`"` + long + `"`)}
 	}
 	step := runs.StepState{}
 	step.ExtraVars, step.Answers, step.Outputs = vars("step"), vars("answer"), vars("out")
 	w.run.Kind, w.run.Vars, w.run.Outputs = runs.Pipeline, vars("run"), vars("output")
 	w.run.Graph = &runs.Graph{Vars: vars("graph"), Steps: []runs.StepState{step}}
 	w.run.Spec.Command, w.run.Spec.CredentialIDs = "echo c4nary-command", []string{"crd_c4nary"}
-	w.run.Spec.Env = map[string]string{"A": "c4nary-env-run"}
+	w.run.Spec.Env = map[string]string{"A": "c4nary-env-run", "B": `c4"ry`}
 	w.run.Labels, w.run.Actor = map[string]string{"a": "c4nary-label"}, actor.Actor{Name: "c4nary-person"}
-	child := &runs.Run{ID: "run_3", Kind: runs.Step, StepName: "one", Status: runs.Failed, Vars: vars("child"),
+	w.run.Name, w.run.Error = "Patch c4nary-var-run 4711", "c4\x1b[1mnary-env-run {\"b\":\"c4\\\"ry\"} for "+long
+	w.run.StepName, w.run.Spec.Playbook = "c4nary-var-run", "c4nary-var-run.yml"
+	w.message, w.resource = "for c4nary-var-run 4711 c4nary-var-rescued "+long[:4000], "c4nary-var-run (4711)"
+	child := &runs.Run{ID: "run_3", Kind: runs.Step, StepName: "one", Status: runs.Failed, Vars: vars("step"),
 		Spec: runs.Spec{Tool: "bash", Env: map[string]string{"B": "c4nary-env-child"}}}
-	w.children = []*runs.Run{child}
-	for _, of := range []string{"run", "output", "graph", "step", "answer", "out", "child"} {
+	well := &runs.Run{ID: "run_4", Kind: runs.Step, StepName: "two", Status: runs.Succeeded, Outputs: vars("rescued")}
+	w.children = []*runs.Run{child, well}
+	for _, of := range []string{"run", "output", "graph", "step", "answer", "out", "rescued"} {
 		w.log += " c4nary-var-" + of + " c4nary-deep-" + of
 	}
-	w.log += " c4nary-env-run c4nary-env-child 739118220047 c4\x1b[1mnary-env-run"
+	const line = "c4nary-var-run\n"
+	w.log = long + strings.Repeat(line, (2*ai.MaxLog-len(w.log))/len(line)-50) + w.log // read from within long
+	w.log += " c4nary-env-run c4nary-env-child 739118220047 c4\x1b[1mnary-env-run pin=4711 \"c4\\\"ry\" 47110"
 	for name, ask := range map[string]func() error{
 		"explain": func() error { _, err := w.advisor.Explain(t.Context(), "run_1", nil); return err },
 		"ask":     func() error { _, err := w.advisor.Ask(t.Context(), "What fails?", nil); return err },
@@ -87,13 +95,43 @@ func TestPromptsHoldNoValues(t *testing.T) {
 		if err := ask(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if w.got("c4nary") || w.got("739118220047") {
-			t.Errorf("%s: %s", name, w.heard.Prompt)
+		for _, text := range []string{"c4nary", "nary-long", "739118220047", "4711 ", "4711)", "=4711", "\"ry"} {
+			if w.got(text) {
+				t.Errorf("%s: %q in %s", name, text, w.heard.Prompt)
+			}
+		}
+		if name == "explain" && !w.got("pin=*** \"***\" 47110") ||
+			(name == "explain" || name == "ask") && !w.got(`"name":"Patch *** ***"`) {
+			t.Errorf("%s hides other texts: %s", name, w.heard.Prompt)
 		}
 	}
 	if !strings.Contains(fmt.Sprint(w.entries), "sha256") || strings.Contains(fmt.Sprint(w.entries), "list files") {
 		t.Errorf("the trail: %v", w.entries)
 	}
+}
+
+// TestTooManyValues: of a run with more variables than are hidden no text is sent, and of one that is gone neither.
+// Keeps T34.
+func TestTooManyValues(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, "yes")
+	w.run.Name, w.run.Error, w.log, w.resource = "c4nary", "c4nary", "c4nary", "c4nary"
+	w.message = "c4nary"
+	w.run.Vars = runs.Vars{"a": []byte(`"` + strings.Repeat("x", 64<<10) + `"`)}
+	if _, err := w.advisor.Explain(t.Context(), "run_1", nil); err != nil || w.got("c4nary") || !w.got("run_1") ||
+		!w.got(string(runs.Failed)) || !w.got("too many variables") {
+		t.Errorf("explain: %v %s", err, w.heard.Prompt)
+	}
+	ask := func(what string) {
+		t.Helper()
+		_, err := w.advisor.Ask(t.Context(), "?", nil)
+		if err != nil || w.got("c4nary") || !w.got("run_1") || !w.got("db01") {
+			t.Errorf("%s: %v %s", what, err, w.heard.Prompt)
+		}
+	}
+	ask("too many")
+	w.run.Vars, w.gone = nil, true
+	ask("gone")
 }
 
 // TestInjection: a log that gives orders stays data, and whatever the model makes of it is text.

@@ -133,7 +133,8 @@ func TestFailures(t *testing.T) {
 // answer, also not in another form, in pieces or with unseen characters in it.
 func TestKeyIsNotShown(t *testing.T) {
 	t.Parallel()
-	forms := []string{key, url.QueryEscape(key), base64.StdEncoding.EncodeToString([]byte(key)), "k3y/of\u200b+the-provider42"}
+	forms := []string{key, url.QueryEscape(key), base64.StdEncoding.EncodeToString([]byte(key)),
+		"k3y/of\u200b+the-provider42"}
 	clean := func(name, text string) {
 		t.Helper()
 		for _, f := range append(forms, "+the-provider") {

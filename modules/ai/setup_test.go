@@ -27,6 +27,9 @@ type fixture struct {
 	runs.Reader // what is not overridden below is never called
 	runs.Insight
 	log       string
+	message   string // of the failure
+	resource  string // that drifts
+	gone      bool   // the run was deleted after it was listed
 	run       *runs.Run
 	children  []*runs.Run
 	submitted []runs.Submission
@@ -58,7 +61,8 @@ func (w *fixture) open(t *testing.T, p extension.AIProvider) {
 	t.Helper()
 	r, err := module.New(module.Params{
 		Config: module.Config{Provider: p, Name: "own", Model: "m", Key: key}, Runs: w, Insight: w, Facets: w, Fleet: fleet{},
-		Drift: drift{}, Inventories: inventories{}, Projects: projects{}, Submitter: submitter{w: w}, Recorder: w, Unit: w,
+		Drift: drift{w: w}, Inventories: inventories{}, Projects: projects{}, Submitter: submitter{w: w}, Recorder: w,
+		Unit:  w,
 		Clock: wall{}, Meter: w, Log: slog.New(slog.NewTextHandler(&w.logged, nil)),
 	})
 	if err != nil {
@@ -100,22 +104,34 @@ type wall struct{}
 func (wall) Now() time.Time { return time.Now() }
 
 func (w *fixture) Get(_ context.Context, id string) (*runs.Run, error) {
-	if id != w.run.ID {
+	if id != w.run.ID || w.gone {
 		return nil, runs.RunNotFound.New("no run %q", id)
 	}
 	return w.run, nil
 }
 
-func (w *fixture) Children(context.Context, string) ([]*runs.Run, error) { return w.children, nil }
+// Children are read without their variables.
+func (w *fixture) Children(context.Context, string) (out []*runs.Run, err error) {
+	for _, x := range w.children {
+		child := *x
+		child.Vars = nil
+		out = append(out, &child)
+	}
+	return out, nil
+}
 
+// List is without the documents of runs.
 func (w *fixture) List(context.Context, runs.Filter) (*runs.List, error) {
-	return &runs.List{Runs: []*runs.Run{w.run}, Total: 1}, nil
+	light := *w.run
+	light.Vars, light.Outputs, light.Graph, light.Spec.Env = nil, nil, nil, nil
+	return &runs.List{Runs: []*runs.Run{&light}, Total: 1}, nil
 }
 
 func (w *fixture) Log(_ context.Context, id string, r runs.LogRange) (*runs.LogView, error) {
 	text := w.log + " of " + id
-	text = text[max(0, len(text)-int(r.Tail)):]
-	return &runs.LogView{Copy: func(_ context.Context, to io.Writer) error {
+	from := max(0, len(text)-int(r.Tail))
+	text = text[from:]
+	return &runs.LogView{From: int64(from), Copy: func(_ context.Context, to io.Writer) error {
 		_, err := io.WriteString(to, text)
 		return err
 	}}, nil
@@ -126,7 +142,7 @@ func (w *fixture) Why(context.Context, string) (*runs.Explanation, error) {
 }
 
 func (w *fixture) Failures(context.Context, string) ([]runs.FailureGroup, error) {
-	return []runs.FailureGroup{{Task: "Install", Message: "no package", Outcome: runs.HostFailed, Count: 2,
+	return []runs.FailureGroup{{Task: "Install", Message: "no package " + w.message, Outcome: runs.HostFailed, Count: 2,
 		Hosts: []string{"web01", "web02"}}}, nil
 }
 
@@ -168,13 +184,17 @@ func (fleet) Hosts(context.Context, estate.FleetQuery) (estate.FleetPage[estate.
 }
 
 // drift hides the name of the interface, which is that of its method.
-type drift struct{ drifting }
+type drift struct {
+	drifting
+	w *fixture
+}
 
 type drifting = interface{ estate.Drift }
 
-func (drift) Drift(context.Context, estate.DriftQuery) (estate.DriftPage, error) {
-	return estate.DriftPage{Total: 1, Hosts: 1, Findings: []estate.Finding{{Host: "db01", Resource: "file /etc/motd",
-		Diff: []byte(`"c4nary-diff"`)}}, Coverage: []estate.HostDrift{{Host: "db01", Drifted: 1, Checked: 4}}}, nil
+func (d drift) Drift(context.Context, estate.DriftQuery) (estate.DriftPage, error) {
+	return estate.DriftPage{Total: 1, Hosts: 1, Findings: []estate.Finding{{Host: "db01", RunID: "run_1",
+		Resource: "file /etc/motd " + d.w.resource, Diff: []byte(`"c4nary-diff"`)}},
+		Coverage: []estate.HostDrift{{Host: "db01", Drifted: 1, Checked: 4}}}, nil
 }
 
 type inventories struct{ catalog.Inventories }

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/writ-automation/writ/modules/ai/internal/plain"
 	"github.com/writ-automation/writ/modules/ai/internal/prompt"
 	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -29,8 +31,9 @@ const (
 	maxHosts    = 40
 	maxDrift    = 60
 	maxObjects  = 50
-	// minHidden is the least length of a variable's value that is hidden in output: shorter ones are common words.
-	minHidden = 8
+	// maxHidden bounds the values of a run, in bytes of JSON, that are hidden in its texts. The texts of a run with more
+	// are left out: hiding a value takes some thousand bytes for each of its own.
+	maxHidden = 64 << 10
 )
 
 // Collector reads for the caller of the context.
@@ -65,10 +68,11 @@ type runFacts struct {
 	Warnings []string        `json:"warnings,omitempty"`
 }
 
-func (c *Collector) facts(r *runs.Run) runFacts {
-	out := runFacts{ID: r.ID, Name: r.Name, Kind: r.Kind, Step: r.StepName, Status: r.Status, Tool: r.Spec.Tool,
-		Playbook: plain.Head(r.Spec.Playbook, maxLabel), DryRun: r.Spec.DryRun, Queue: r.Spec.Queue, Source: r.Origin.Source,
-		Error: plain.Head(r.Error, maxMessage), ExitCode: r.ExitCode, Created: r.CreatedAt,
+// facts returns the metadata of a run without its error. shown returns what may be shown of a text of the run.
+func (c *Collector) facts(r *runs.Run, shown func(string) string) runFacts {
+	out := runFacts{ID: r.ID, Name: shown(r.Name), Kind: r.Kind, Step: shown(r.StepName), Status: r.Status,
+		Tool: r.Spec.Tool, Playbook: shown(r.Spec.Playbook), DryRun: r.Spec.DryRun, Queue: r.Spec.Queue,
+		Source: r.Origin.Source, ExitCode: r.ExitCode, Created: r.CreatedAt,
 		Seconds: r.Duration(c.Clock.Now()).Seconds(), Hosts: r.Hosts}
 	for _, w := range r.Warnings[:min(len(r.Warnings), maxGroups)] {
 		out.Warnings = append(out.Warnings, w.Code)
@@ -92,31 +96,35 @@ func (c *Collector) Run(ctx context.Context, id, system, question string) (*prom
 	if err != nil {
 		return nil, nil, err
 	}
-	printed := []*runs.Run{r}
+	all, printed := []*runs.Run{r}, []*runs.Run{r}
 	if r.Kind.Parent() {
-		if printed, err = c.Runs.Children(ctx, id); err != nil {
+		children, err := c.Runs.Children(ctx, id)
+		if err != nil {
 			return nil, nil, err
 		}
-		printed = worst(printed)
+		all, printed = append(all, children...), worst(children)
 	}
-	values := hidden(nil, r)
-	for _, x := range printed {
-		values = hidden(values, x)
+	values, ok := values(all...)
+	h := prompt.NewHider(values)
+	p := prompt.New(system, question, h)
+	if !ok {
+		return p, r, p.JSON("The run, whose texts are left out, since it has too many variables", c.facts(r, nothing))
 	}
-	p := prompt.New(system, question, values)
-	if err := p.JSON("The run", c.facts(r)); err != nil {
+	facts := c.facts(r, func(text string) string { return h.Head(text, maxLabel) })
+	facts.Error = h.Head(r.Error, maxMessage)
+	if err := p.JSON("The run", facts); err != nil {
 		return nil, nil, err
 	}
 	why, err := c.Insight.Why(ctx, id)
 	if err == nil {
-		err = p.JSON("Why it is in its state", texts(why.Reasons))
+		err = p.JSON("Why it is in its state", reasons(why.Reasons, h))
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	groups, err := c.Insight.Failures(ctx, id)
 	if err == nil && len(groups) > 0 {
-		err = p.JSON("Its failures", failures(groups))
+		err = p.JSON("Its failures", failures(groups, h))
 	}
 	for _, x := range printed {
 		if err == nil {
@@ -126,36 +134,41 @@ func (c *Collector) Run(ctx context.Context, id, system, question string) (*prom
 	return p, r, err
 }
 
-func texts(list []runs.Reason) (out []string) {
+func reasons(list []runs.Reason, h *prompt.Hider) (out []string) {
 	for _, r := range list[:min(len(list), maxGroups)] {
-		out = append(out, plain.Head(r.Text, maxMessage))
+		out = append(out, h.Head(r.Text, maxMessage))
 	}
 	return out
 }
 
-func failures(groups []runs.FailureGroup) (out []failureFacts) {
+func failures(groups []runs.FailureGroup, h *prompt.Hider) (out []failureFacts) {
 	for _, g := range groups[:min(len(groups), maxGroups)] {
-		out = append(out, failureFacts{Task: plain.Head(g.Task, maxMessage), Outcome: g.Outcome, Count: g.Count,
-			Hosts: g.Hosts, Message: plain.Head(plain.Output(g.Message), maxMessage)})
+		out = append(out, failureFacts{Task: h.Head(g.Task, maxMessage), Outcome: g.Outcome, Count: g.Count,
+			Hosts: g.Hosts, Message: h.Head(g.Message, maxMessage)})
 	}
 	return out
 }
 
-// output adds the end of what a run printed, which is masked in the store.
+// output adds the end of what a run printed, which is masked in the store. A line whose beginning was not read is left
+// out, since it may begin within a value.
 func (c *Collector) output(ctx context.Context, p *prompt.Prompt, r *runs.Run, most int) error {
-	view, err := c.Runs.Log(ctx, r.ID, runs.LogRange{Tail: int64(most)})
+	view, err := c.Runs.Log(ctx, r.ID, runs.LogRange{Tail: 2 * int64(most)})
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
+	var b strings.Builder
 	if err := view.Copy(ctx, &b); err != nil {
 		return err
+	}
+	text := b.String()
+	if view.From > 0 {
+		_, text, _ = strings.Cut(text, "\n")
 	}
 	title := "The end of the output"
 	if r.StepName != "" {
 		title += " of the step"
 	}
-	p.Data(title, b.String(), most)
+	p.Data(title, text, most)
 	return nil
 }
 
@@ -173,52 +186,75 @@ func worst(children []*runs.Run) []*runs.Run {
 	return bad[:min(len(bad), maxChildren)]
 }
 
-// hidden adds the texts of a run's variables and environment, at any depth.
-func hidden(out []string, r *runs.Run) []string {
-	add := func(text string) {
-		if len(text) >= minHidden {
-			out = append(out, text)
+// nothing shows no text.
+func nothing(string) string { return "" }
+
+// values returns the texts and numbers in runs' variables, outputs and environments, at any depth, or false if they are
+// more than maxHidden.
+func values(list ...*runs.Run) ([]string, bool) {
+	out, seen, size := map[string]bool{}, map[string]bool{}, 0
+	for _, r := range list {
+		for _, text := range r.Spec.Env {
+			if !out[text] {
+				size += len(text)
+			}
+			out[text] = true
+		}
+		for _, vars := range variables(r) {
+			for _, raw := range vars {
+				if seen[string(raw)] {
+					continue
+				}
+				size += len(raw)
+				if size > maxHidden {
+					return nil, false
+				}
+				seen[string(raw)] = true
+				walk(raw, func(text string) { out[text] = true })
+			}
 		}
 	}
-	for _, text := range r.Spec.Env {
-		add(text)
-	}
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case string:
-			add(v)
-		case json.Number:
-			add(v.String())
-		case []any:
-			for _, x := range v {
-				walk(x)
-			}
-		case map[string]any:
-			for _, x := range v {
-				walk(x)
-			}
-		}
-	}
-	vars := []runs.Vars{r.Vars, r.Outputs}
+	return slices.Collect(maps.Keys(out)), size <= maxHidden
+}
+
+func variables(r *runs.Run) []runs.Vars {
+	out := []runs.Vars{r.Vars, r.Outputs}
 	if r.Graph != nil {
-		vars = append(vars, r.Graph.Vars)
+		out = append(out, r.Graph.Vars)
 		for i := range r.Graph.Steps {
 			s := &r.Graph.Steps[i]
-			vars = append(vars, s.ExtraVars, s.Answers, s.Outputs)
-		}
-	}
-	for _, list := range vars {
-		for _, raw := range list {
-			d := json.NewDecoder(bytes.NewReader(raw))
-			d.UseNumber()
-			var v any
-			if d.Decode(&v) == nil {
-				walk(v)
-			}
+			out = append(out, s.ExtraVars, s.Answers, s.Outputs)
 		}
 	}
 	return out
+}
+
+// walk calls fn with each text and number of a value.
+func walk(raw json.RawMessage, fn func(string)) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return
+	}
+	var each func(v any)
+	each = func(v any) {
+		switch v := v.(type) {
+		case string:
+			fn(v)
+		case json.Number:
+			fn(v.String())
+		case []any:
+			for _, x := range v {
+				each(x)
+			}
+		case map[string]any:
+			for _, x := range v {
+				each(x)
+			}
+		}
+	}
+	each(value)
 }
 
 // Objects adds the inventories and projects that the caller may read.

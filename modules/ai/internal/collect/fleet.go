@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/modules/ai/internal/plain"
@@ -49,15 +50,57 @@ func (c *Collector) Estate(ctx context.Context, p *prompt.Prompt) error {
 	if err := p.JSON("The time now", c.Clock.Now().UTC().Format(time.RFC3339)); err != nil {
 		return err
 	}
-	for _, add := range []func(context.Context, *prompt.Prompt) error{c.counts, c.hosts, c.drift, c.recent} {
-		if err := add(ctx, p); err != nil {
+	of := c.texts(ctx)
+	for _, add := range []func(context.Context, *prompt.Prompt, texts) error{c.counts, c.hosts, c.drift, c.recent} {
+		if err := add(ctx, p, of); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Collector) counts(ctx context.Context, p *prompt.Prompt) error {
+// texts returns what shows the texts of a run, as facts takes it.
+type texts func(run string) (shown func(string) string, err error)
+
+// texts shows them without the values of the run. Lists have none, so it reads each run. Nothing is shown of one that
+// is gone or has too many.
+func (c *Collector) texts(ctx context.Context) texts {
+	read := map[string]func(string) string{}
+	return func(id string) (func(string) string, error) {
+		if shown := read[id]; shown != nil {
+			return shown, nil
+		}
+		r, err := c.Runs.Get(ctx, id)
+		if err != nil && !runs.RunNotFound.Is(err) {
+			return nil, err
+		}
+		read[id] = nothing
+		if err == nil {
+			if list, ok := values(r); ok {
+				read[id] = func(text string) string { return without(list, text) }
+			}
+		}
+		return read[id], nil
+	}
+}
+
+// without returns the beginning of a text without values. Of many values few are in a short text, and only they take
+// time.
+func without(values []string, text string) string {
+	text = plain.Output(text)
+	var found []string
+	for _, v := range values {
+		for line := range strings.SplitSeq(v, "\n") {
+			if line = strings.TrimSpace(line); line != "" && strings.Contains(text, line) {
+				found = append(found, v)
+				break
+			}
+		}
+	}
+	return prompt.NewHider(found).Head(text, maxLabel)
+}
+
+func (c *Collector) counts(ctx context.Context, p *prompt.Prompt, _ texts) error {
 	f, err := c.Facets.Facets(ctx, runs.Filter{})
 	if err != nil {
 		return err
@@ -65,7 +108,7 @@ func (c *Collector) counts(ctx context.Context, p *prompt.Prompt) error {
 	return p.JSON("The number of runs by status and by tool", []any{f.Status, f.Tool})
 }
 
-func (c *Collector) hosts(ctx context.Context, p *prompt.Prompt) error {
+func (c *Collector) hosts(ctx context.Context, p *prompt.Prompt, _ texts) error {
 	list, err := c.Fleet.Hosts(ctx, estate.FleetQuery{Limit: maxHosts})
 	if err != nil {
 		return err
@@ -81,7 +124,7 @@ func (c *Collector) hosts(ctx context.Context, p *prompt.Prompt) error {
 	return p.JSON("The health of hosts in their newest runs", out)
 }
 
-func (c *Collector) drift(ctx context.Context, p *prompt.Prompt) error {
+func (c *Collector) drift(ctx context.Context, p *prompt.Prompt, of texts) error {
 	list, err := c.Drift.Drift(ctx, estate.DriftQuery{Window: page.Window{Limit: maxDrift}})
 	if err != nil {
 		return err
@@ -89,8 +132,11 @@ func (c *Collector) drift(ctx context.Context, p *prompt.Prompt) error {
 	out := driftFacts{Resources: list.Total, Hosts: list.Hosts, Ignored: list.Ignored}
 	for i := range list.Findings {
 		f := &list.Findings[i]
-		out.First = append(out.First, resource{f.Host, plain.Head(f.Resource, maxLabel),
-			plain.Head(f.Playbook, maxLabel), f.FirstSeen})
+		shown, err := of(f.RunID)
+		if err != nil {
+			return err
+		}
+		out.First = append(out.First, resource{f.Host, shown(f.Resource), shown(f.Playbook), f.FirstSeen})
 	}
 	for _, h := range list.Coverage {
 		out.Checked = append(out.Checked, driftingHost{h.Host, h.Drifted, h.Checked, h.Unknown})
@@ -98,7 +144,7 @@ func (c *Collector) drift(ctx context.Context, p *prompt.Prompt) error {
 	return p.JSON("Drift", out)
 }
 
-func (c *Collector) recent(ctx context.Context, p *prompt.Prompt) error {
+func (c *Collector) recent(ctx context.Context, p *prompt.Prompt, of texts) error {
 	for _, list := range []struct {
 		title  string
 		filter runs.Filter
@@ -113,7 +159,11 @@ func (c *Collector) recent(ctx context.Context, p *prompt.Prompt) error {
 		}
 		var out []runFacts
 		for _, r := range found.Runs {
-			out = append(out, c.facts(r))
+			shown, err := of(r.ID)
+			if err != nil {
+				return err
+			}
+			out = append(out, c.facts(r, shown))
 		}
 		if err := p.JSON(list.title, out); err != nil {
 			return err

@@ -101,7 +101,8 @@ func TestReadRefusesReservedNames(t *testing.T) {
 			t.Errorf("%s: %v", vars, err)
 		}
 	}
-	if _, err := proposal.Read(`{"tool":"bash","command":"true","extra_vars":{"path":"/","x":{"groups":[]}}}`); err != nil {
+	_, err := proposal.Read(`{"tool":"bash","command":"true","extra_vars":{"path":"/","x":{"groups":[]}}}`)
+	if err != nil {
 		t.Errorf("ordinary names: %v", err)
 	}
 }
