@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -19,7 +22,8 @@ func launchTool() sdk.Tool {
 	return sdk.Tool{
 		Name: "launch_template",
 		Description: "Launch a template: as a dry run, which changes nothing, unless dry_run is false. A real launch needs " +
-			"confirm, and dry_run_id of a dry run of the same template that succeeded. Ask the user before a real launch. " +
+			"confirm, and dry_run_id of a dry run of the same template that succeeded within the last hour, and since which " +
+			"nothing was changed. A template that allows no dry run is not launched. Ask the user before a real launch. " +
 			"Policies can deny the run or hold it until a person approves.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &changes},
 	}
@@ -47,9 +51,14 @@ type target struct {
 
 type template struct {
 	ID             string     `json:"id"`
+	ProjectID      string     `json:"project_id"`
+	UpdatedAt      time.Time  `json:"updated_at"`
 	AllowOverrides []string   `json:"allow_overrides"`
 	ExtraVars      runs.Vars  `json:"extra_vars"`
 	Survey         []question `json:"survey"`
+	Steps          []struct {
+		TemplateID string `json:"template_id"`
+	} `json:"steps"`
 	target
 }
 
@@ -59,10 +68,14 @@ func (t *template) allowsDryRun() bool {
 }
 
 type dryRun struct {
-	TemplateID string    `json:"template_id"`
-	Status     string    `json:"status"`
-	Checked    bool      `json:"checked"`
-	ExtraVars  runs.Vars `json:"extra_vars"`
+	TemplateID string      `json:"template_id"`
+	Source     runs.Source `json:"source"`
+	Status     string      `json:"status"`
+	Checked    bool        `json:"checked"`
+	Commit     string      `json:"commit"`
+	CreatedAt  time.Time   `json:"created_at"`
+	EndedAt    time.Time   `json:"ended_at"`
+	ExtraVars  runs.Vars   `json:"extra_vars"`
 	target
 }
 
@@ -82,11 +95,11 @@ func launch(ctx context.Context, api API, in launchInput) (any, error) {
 	}
 	body := map[string]any{}
 	switch {
+	case !t.allowsDryRun():
+		err = errors.New("the template allows no dry run, and an agent launches nothing without one before: add dry_run to " +
+			"the allow_overrides of the template, or let a person launch it")
 	case forReal:
 		err = checkDryRun(ctx, api, &in, &t)
-	case !t.allowsDryRun():
-		err = errors.New("the template allows no dry run: dry_run is not in its allow_overrides. A real launch of it needs " +
-			"dry_run: false and confirm: true")
 	case !t.DryRun:
 		body["dry_run"] = true
 	}
@@ -124,12 +137,12 @@ func submit(ctx context.Context, api API, in *launchInput, template string, body
 	return got, err
 }
 
-// checkDryRun returns an error unless the real launch follows a dry run of the same template on the same hosts
-// with the same variables. A template that allows no dry run has none.
+// maxDryRunAge is how long after its end a dry run tells what a launch will do.
+const maxDryRunAge = time.Hour
+
+// checkDryRun returns an error unless the real launch follows a recent dry run of the same template as it is now, on
+// the same hosts with the same variables.
 func checkDryRun(ctx context.Context, api API, in *launchInput, t *template) error {
-	if !t.allowsDryRun() {
-		return nil
-	}
 	if in.DryRunID == "" {
 		return errors.New("a real launch needs dry_run_id, the id of a dry run of this template that succeeded: launch " +
 			"with dry_run: true first")
@@ -139,7 +152,11 @@ func checkDryRun(ctx context.Context, api API, in *launchInput, t *template) err
 		return fmt.Errorf("dry_run_id: %w", err)
 	}
 	var run dryRun
-	if err := get(ctx, api, p, &run); err != nil {
+	a, err := ask(ctx, api, Call{Method: http.MethodGet, Path: p})
+	if err == nil {
+		err = decode(a.Body, &run)
+	}
+	if err != nil {
 		return fmt.Errorf("dry_run_id: %w", err)
 	}
 	want := t.target
@@ -149,16 +166,63 @@ func checkDryRun(ctx context.Context, api API, in *launchInput, t *template) err
 	switch {
 	case run.TemplateID != t.ID || !run.DryRun:
 		return errors.New("dry_run_id: the run is no dry run of this template")
+	case run.Source != runs.FromTemplate: // a rerun repeats what the template was once
+		return fmt.Errorf("dry_run_id: the run is no launch of the template, its source is %s", run.Source)
 	case !run.Checked:
 		return fmt.Errorf("dry_run_id: the dry run has not succeeded, its status is %s", run.Status)
+	case serverTime(a).Sub(run.EndedAt) > maxDryRunAge:
+		return fmt.Errorf("dry_run_id: the dry run ended more than %s ago; make another one", maxDryRunAge)
 	case run.target != want:
 		return errors.New("dry_run_id: the dry run had another limit or another inventory than this launch")
+	}
+	if err := checkUnchanged(ctx, api, t, &run); err != nil {
+		return err
 	}
 	name, err := differing(t, in, run.ExtraVars)
 	if err == nil && name != "" {
 		return fmt.Errorf("dry_run_id: the dry run had another value of the variable %q than this launch", name)
 	}
 	return err
+}
+
+// serverTime returns when the server answered: the machine of the command may have another clock.
+func serverTime(a Answer) time.Time {
+	if at, err := http.ParseTime(a.Header.Get("Date")); err == nil {
+		return at
+	}
+	return clock.System{}.Now() // an answer within the server's process
+}
+
+// checkUnchanged returns an error if a template was changed since the dry run was submitted, or if the server knows a
+// newer commit of the project.
+func checkUnchanged(ctx context.Context, api API, t *template, run *dryRun) error {
+	changed := t.UpdatedAt.After(run.CreatedAt)
+	for _, s := range t.Steps {
+		if s.TemplateID == "" || changed {
+			continue
+		}
+		var of template
+		if err := get(ctx, api, "/v1/templates/"+url.PathEscape(s.TemplateID), &of); err != nil {
+			return fmt.Errorf("the template %s of a step: %w", s.TemplateID, err)
+		}
+		changed = of.UpdatedAt.After(run.CreatedAt)
+	}
+	if changed {
+		return errors.New("dry_run_id: the template was changed after the dry run; make another one")
+	}
+	if run.Commit == "" || t.ProjectID == "" {
+		return nil
+	}
+	var project struct {
+		Commit string `json:"commit"`
+	}
+	if err := get(ctx, api, "/v1/projects/"+url.PathEscape(t.ProjectID), &project); err != nil {
+		return fmt.Errorf("the project of the template: %w", err)
+	}
+	if project.Commit != "" && project.Commit != run.Commit {
+		return errors.New("dry_run_id: the project has another commit than the dry run had; make another one")
+	}
+	return nil
 }
 
 func set(to, from *string) {

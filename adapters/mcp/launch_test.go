@@ -7,32 +7,51 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// launchAPI has a template tpl_1 that allows dry runs, tpl_2 that allows none and tpl_3 whose runs all are dry runs.
+// launchAPI has a template tpl_1 that allows dry runs, tpl_2 that allows none, tpl_3 whose runs all are dry runs, and
+// tpl_4 with a project and a step that launches tpl_1, which was changed two hours ago.
 func launchAPI() *fakeAPI {
-	run := func(template, rest string) Answer {
-		return ok(`{"template_id":"` + template + `","limit":"web","inventory_id":"inv_1",` + rest + `}`)
+	ago := func(d time.Duration) string { return `"` + time.Now().Add(-d).UTC().Format(time.RFC3339Nano) + `"` }
+	at := func(begun, ended time.Duration, rest string) string {
+		return `{"limit":"web","inventory_id":"inv_1","created_at":` + ago(begun) + `,"ended_at":` + ago(ended) + `,` +
+			rest + `}`
+	}
+	run := func(rest string) Answer { return ok(at(10*time.Minute, 9*time.Minute, rest)) }
+	const done = `"dry_run":true,"checked":true,"status":"succeeded","source":"template",`
+	const vars = `"extra_vars":{"port":80,"db_password":"[redacted]","version":"1"}`
+	template := func(id string, changed time.Duration, rest string) Answer {
+		return ok(`{"id":"` + id + `","updated_at":` + ago(changed) + `,` + rest + `}`)
 	}
 	const made = `{"id":"run_9"}`
 	return &fakeAPI{answers: map[string]Answer{
-		"GET /v1/templates/tpl_1": ok(`{"id":"tpl_1","limit":"web","inventory_id":"inv_1","allow_overrides":["dry_run"],` +
-			`"extra_vars":{"port":80,"db_password":"[redacted]"},"survey":[{"var":"version","default":"1"},{"var":"note"}]}`),
-		"GET /v1/templates/tpl_2":         ok(`{"id":"tpl_2","allow_overrides":["limit"]}`),
-		"GET /v1/templates/tpl_3":         ok(`{"id":"tpl_3","dry_run":true}`),
+		"GET /v1/templates/tpl_1": template("tpl_1", 2*time.Hour, `"limit":"web","inventory_id":"inv_1","allow_overrides":["dry_run"],`+
+			`"extra_vars":{"port":80,"db_password":"[redacted]"},"survey":[{"var":"version","default":"1"},{"var":"note"}]`),
+		"GET /v1/templates/tpl_2": template("tpl_2", 0, `"allow_overrides":["limit"]`),
+		"GET /v1/templates/tpl_3": template("tpl_3", 0, `"dry_run":true`),
+		"GET /v1/templates/tpl_4": template("tpl_4", 3*time.Hour, `"limit":"web","inventory_id":"inv_1","allow_overrides":["dry_run"],`+
+			`"project_id":"prj_1","steps":[{"name":"a"},{"template_id":"tpl_1"}]`),
+		"GET /v1/projects/prj_1":          ok(`{"id":"prj_1","commit":"c2"}`),
 		"POST /v1/templates/tpl_1/launch": ok(made), "POST /v1/templates/tpl_2/launch": ok(made),
-		"POST /v1/templates/tpl_3/launch": ok(made),
-		"GET /v1/runs/run_dry": run("tpl_1", `"dry_run":true,"checked":true,"status":"succeeded",`+
-			`"extra_vars":{"port":80,"db_password":"[redacted]","version":"1"}`),
-		"GET /v1/runs/run_chosen": run("tpl_1", `"dry_run":true,"checked":true,"status":"succeeded",`+
+		"POST /v1/templates/tpl_3/launch": ok(made), "POST /v1/templates/tpl_4/launch": ok(made),
+		"GET /v1/runs/run_dry": run(done + `"template_id":"tpl_1",` + vars),
+		"GET /v1/runs/run_chosen": run(done + `"template_id":"tpl_1",` +
 			`"extra_vars":{"port":80,"db_password":"[redacted]","version":"2","token":"[redacted]","list":[1,{"a":null}]}`),
-		"GET /v1/runs/run_going": run("tpl_1", `"dry_run":true,"status":"running"`),
-		"GET /v1/runs/run_other": run("tpl_7", `"dry_run":true,"checked":true,"status":"succeeded"`),
-		"GET /v1/runs/run_real":  run("tpl_1", `"status":"succeeded"`),
+		"GET /v1/runs/run_going":  run(`"template_id":"tpl_1","dry_run":true,"status":"running","source":"template"`),
+		"GET /v1/runs/run_other":  run(done + `"template_id":"tpl_7"`),
+		"GET /v1/runs/run_real":   run(`"template_id":"tpl_1","status":"succeeded","source":"template"`),
+		"GET /v1/runs/run_again":  run(`"template_id":"tpl_1","dry_run":true,"checked":true,"source":"rerun",` + vars),
+		"GET /v1/runs/run_old":    ok(at(65*time.Minute, 61*time.Minute, done+`"template_id":"tpl_1",`+vars)),
+		"GET /v1/runs/run_long":   ok(at(110*time.Minute, 50*time.Minute, done+`"template_id":"tpl_1",`+vars)),
+		"GET /v1/runs/run_before": ok(at(121*time.Minute, 50*time.Minute, done+`"template_id":"tpl_1",`+vars)),
+		"GET /v1/runs/run_c1":     run(done + `"template_id":"tpl_4","commit":"c1"`),
+		"GET /v1/runs/run_c2":     run(done + `"template_id":"tpl_4","commit":"c2"`),
+		"GET /v1/runs/run_c0":     ok(at(121*time.Minute, 50*time.Minute, done+`"template_id":"tpl_4","commit":"c2"`)),
 	}}
 }
 
@@ -54,7 +73,7 @@ func TestLaunch(t *testing.T) {
 		"dry unless asked":      {"tpl_1", nil, object{"dry_run": true}, ""},
 		"confirm alone is dry":  {"tpl_1", object{"confirm": true}, object{"dry_run": true}, ""},
 		"always dry":            {"tpl_3", nil, object{}, ""},
-		"no dry run":            {"tpl_2", nil, nil, "allows no dry run"},
+		"no dry run":            {"tpl_2", nil, nil, "add dry_run to the allow_overrides"},
 		"unconfirmed":           {"tpl_1", object{"dry_run": false, "dry_run_id": "run_dry"}, nil, "confirm"},
 		"without a dry run":     {"tpl_1", object{"dry_run": false, "confirm": true}, nil, "dry_run_id"},
 		"dry run of another":    {"tpl_1", with("dry_run_id", "run_other"), nil, "no dry run of this template"},
@@ -63,7 +82,7 @@ func TestLaunch(t *testing.T) {
 		"unknown dry run":       {"tpl_1", with("dry_run_id", "run_no"), nil, "404"},
 		"other hosts":           {"tpl_1", with("limit", "all"), nil, "another limit"},
 		"other inventory":       {"tpl_1", with("inventory_id", "inv_2"), nil, "another limit"},
-		"other answer":          {"tpl_1", with("answers", object{"version": "2"}), nil, `another value of the variable "version"`},
+		"other answer":          {"tpl_1", with("answers", object{"version": "2"}), nil, `value of the variable "version"`},
 		"further answer":        {"tpl_1", with("answers", object{"note": "x"}), nil, `variable "note"`},
 		"further variable":      {"tpl_1", with("extra_vars", object{"size": 1}), nil, `variable "size"`},
 		"other variable":        {"tpl_1", with("extra_vars", object{"port": 81}), nil, `variable "port"`},
@@ -81,7 +100,15 @@ func TestLaunch(t *testing.T) {
 		"unknown template":    {"tpl_9", confirmed, nil, "404"},
 		"real":                {"tpl_1", confirmed, object{}, ""},
 		"real, same hosts":    {"tpl_1", with("limit", "web"), object{"limit": "web"}, ""},
-		"real, none possible": {"tpl_2", object{"dry_run": false, "confirm": true}, object{}, ""},
+		"real, none possible": {"tpl_2", object{"dry_run": false, "confirm": true}, nil, "let a person launch it"},
+		"dry run elsewhere":   {"tpl_2", confirmed, nil, "let a person launch it"},
+		"rerun of a dry run":  {"tpl_1", with("dry_run_id", "run_again"), nil, "its source is rerun"},
+		"old dry run":         {"tpl_1", with("dry_run_id", "run_old"), nil, "ended more than 1h0m0s ago"},
+		"long dry run":        {"tpl_1", with("dry_run_id", "run_long"), object{}, ""},
+		"changed template":    {"tpl_1", with("dry_run_id", "run_before"), nil, "the template was changed"},
+		"changed step":        {"tpl_4", with("dry_run_id", "run_c0"), nil, "the template was changed"},
+		"other commit":        {"tpl_4", with("dry_run_id", "run_c1"), nil, "another commit"},
+		"same commit":         {"tpl_4", with("dry_run_id", "run_c2"), object{}, ""},
 		"all values": {"tpl_1",
 			object{"answers": object{"a": 1.5}, "extra_vars": object{"b": "c"}, "change": "CHG-1", "idempotency_key": "k"},
 			object{"dry_run": true, "answers": object{"a": 1.5}, "extra_vars": object{"b": "c"}, "change": "CHG-1"}, ""},
@@ -127,5 +154,25 @@ func TestLaunchWithoutScope(t *testing.T) {
 	text, failed = use(t, connect(t, api.call), "launch_template", map[string]any{"template": "tpl_1"})
 	if !failed || text != "the server refused (403 policy_denied): the policy denies" {
 		t.Error(text)
+	}
+}
+
+// TestAgeOfADryRun: the clock of the server counts, not that of the machine on which the command is.
+func TestAgeOfADryRun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		run   string
+		clock time.Duration // of the server, before that of the machine
+		old   bool
+	}{{"run_dry", -55 * time.Minute, true}, {"run_old", 30 * time.Minute, false}} {
+		api := launchAPI()
+		a := api.answers["GET /v1/runs/"+c.run]
+		a.Header.Set("Date", time.Now().Add(-c.clock).UTC().Format(http.TimeFormat))
+		text, failed := use(t, connect(t, api.call), "launch_template", map[string]any{
+			"template": "tpl_1", "dry_run": false, "confirm": true, "dry_run_id": c.run,
+		})
+		if failed != c.old || c.old && !strings.Contains(text, "ended more than") {
+			t.Errorf("%s: %s", c.run, text)
+		}
 	}
 }

@@ -89,6 +89,31 @@ func TestADryRunOfTheSame(t *testing.T) {
 		run, _ := a.use("launch_template", c.launch)["id"].(string)
 		f.Await(run)
 	}
+
+	dry, _ := a.use("launch_template", with(args{}, args{}))["id"].(string)
+	f.Await(dry)
+	path := fmt.Sprint("/v1/templates/", template)
+	launch := args{"template": template, "dry_run": false, "confirm": true, "dry_run_id": dry}
+	edit := func(member string, value any) {
+		t.Helper()
+		body := harness.Body{}
+		f.Do(http.MethodGet, path, nil).JSON(t, &body)
+		body[member] = value
+		if a := f.Do(http.MethodPut, path, body); a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+	}
+	edit("command", "echo other")
+	a.refused("was changed after the dry run", "launch_template", launch)
+	dry, _ = a.use("launch_template", with(args{}, args{}))["id"].(string)
+	f.Await(dry)
+	launch["dry_run_id"] = dry
+	run, _ := a.use("launch_template", launch)["id"].(string)
+	f.Await(run)
+	edit("allow_overrides", []string{"extra_vars"})
+	for _, launch := range []args{launch, {"template": template}} {
+		a.refused("let a person launch it", "launch_template", launch)
+	}
 }
 
 // reads uses all tools that read, about a run that has succeeded.
