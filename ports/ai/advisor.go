@@ -18,7 +18,7 @@ const (
 	MaxAnswer = 64 << 10
 	// MaxTokens is the limit of an answer in the unit of the model.
 	MaxTokens = 4096
-	// AskLimit is how many questions an account may ask within AskWindow.
+	// AskLimit is how many questions an account may ask a server within AskWindow.
 	AskLimit  = 10
 	AskWindow = time.Minute
 	// MaxCalls is how many calls of the provider a server makes at a time, and MaxAccountCalls how many of them for one
