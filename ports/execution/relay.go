@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -27,8 +28,9 @@ const (
 	RelayBody = 8 << 20
 	// RelayResult is that of a result of work: the largest inventory in base64, and the rest of the result.
 	RelayResult = catalog.MaxInventory/3*4 + 64<<10
-	// RelayPlan is that of a plan, whose texts may become longer in JSON.
-	RelayPlan = 2 * RelayBody
+	// RelayPlan is that of a plan: the longest texts, of which JSON makes twice as much at most, since line feeds, tabs,
+	// quotes and backslashes are escaped, and the rest of the largest number of findings.
+	RelayPlan = 2*extension.PlanSize + 256<<10
 	// RelayPrefix begins the names of relay workers in leases and in the fleet, so that no name of a relay worker
 	// equals that of a worker with the database.
 	RelayPrefix = "relay/"
