@@ -197,7 +197,8 @@ func TestOwnersAsk(t *testing.T) {
 				t.Errorf("the owner decides: %v", err)
 			}
 		}
-		if next := b.why(held.ID).Next; next != "an administrator, but not the owner of nightly, approves or rejects the run" {
+		next := b.why(held.ID).Next
+		if next != "an administrator, but not the owner of nightly, approves or rejects the run" {
 			t.Errorf("%s", next)
 		}
 		must[*runs.Run](t)(b.Approver.Approve(account(t.Context(), "bob", identity.Admin), held.ID, runs.DecisionInput{}))

@@ -2902,7 +2902,7 @@ var operations = []Operation{
 		{Name: "mean_ms", Type: "integer"},
 		{Name: "max_ms", Type: "integer"},
 	}},
-	{ID: "explain-state", Method: "GET", Path: "/v1/runs/{id}/why", Tag: "runs", Summary: "Explain why a run waits, is held or ended as it did", Description: "Codes of a run that has not ended: held_for_approval, changed_while_held, refreshing, no_executor, executors_busy, waiting_for_executor, waiting_for_children, claimed, executing, cancel_requested, and for the steps of a pipeline step_waiting and step_retried. For a run that has ended, the code is its status, with step_skipped for each step of a pipeline that started no run. `object` is what the reason is about: a queue, a policy, a worker, an account, a run or a step. `next` names the next event and is absent if there is none.", Answer: []Member{
+	{ID: "explain-state", Method: "GET", Path: "/v1/runs/{id}/why", Tag: "runs", Summary: "Explain why a run waits, is held or ended as it did", Description: "Codes of a run that has not ended: held_for_approval, changed_while_held, refreshing, no_executor, executors_busy, waiting_for_executor, waiting_for_children, claimed, executing, cancel_requested, window, busy_template, busy_inventory, busy_queue, locked, hosts_busy, and for the steps of a pipeline step_waiting and step_retried. For a run that has ended, the code is its status, with step_skipped for each step of a pipeline that started no run. `object` is what the reason is about: a queue, a policy, a worker, an account, a run or a step. `next` names the next event and is absent if there is none.", Answer: []Member{
 		{Name: "state", Type: "string"},
 		{Name: "reasons", Type: "array", Items: "object"},
 	}},
