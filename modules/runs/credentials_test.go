@@ -152,14 +152,6 @@ func (s fakeCatalog) Holds(context.Context, string) (all bool, steps []string, e
 	return s.holds, s.heldSteps, nil
 }
 
-func (s fakeCatalog) Step(_ context.Context, id string, _ runs.Vars) (catalog.Step, error) {
-	x, ok := s.steps[id]
-	if !ok {
-		return catalog.Step{}, fault.Missing("template", id)
-	}
-	return x, nil
-}
-
 func (fakeCatalog) Pin(context.Context, string, bool) (commit, stale string, err error) {
 	return "", "", nil
 }

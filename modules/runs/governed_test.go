@@ -1,6 +1,7 @@
 package runs_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +34,14 @@ var (
 	governed   = governance{production, "CHG-1", []string{"db"}, true, runs.PendingApproval,
 		[]string{runs.FailOnUnreachable}}
 )
+
+func (s fakeCatalog) Step(_ context.Context, id string, _ runs.Vars) (catalog.Step, error) {
+	x, ok := s.steps[id]
+	if !ok {
+		return catalog.Step{}, fault.Missing("template", id)
+	}
+	return x, nil
+}
 
 // failed ends a claimed run with a host that failed.
 func (b *bundle) failed(a *runs.Assignment, host string) {

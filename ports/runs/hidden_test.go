@@ -33,7 +33,8 @@ func full() *runs.Run {
 		Graph: &runs.Graph{Vars: vars(), Steps: []runs.StepState{{Outputs: vars(), StepSpec: runs.StepSpec{
 			Name: "one", Playbook: canary, Command: canary, ExtraVars: vars(), Limit: canary,
 			InventoryQuery: canary, Tags: []string{canary},
-			SkipTags: []string{canary}, Answers: vars(), Preset: &runs.Preset{Inventory: canary, Labels: texts(), Change: canary},
+			SkipTags: []string{canary}, Answers: vars(),
+			Preset: &runs.Preset{Inventory: canary, Labels: texts(), Change: canary},
 		}}}},
 	}
 }

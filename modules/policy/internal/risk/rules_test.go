@@ -80,8 +80,8 @@ var examples = map[string]struct{ match, miss []example }{
 	"production": {
 		[]example{label("env", "prod"), label("environment", "production"), label("stage", "live"), label("tier", "Prod"),
 			label("env", " PRODUCTION "), launching("env", "prod"), launching("tier", "live")},
-		[]example{launching("env", "test"), label("env", "staging"), label("env", "prod-like"), label("app", "prod"), label("env", ""),
-			label("production", "env"), label("envs", "prod")}},
+		[]example{launching("env", "test"), label("env", "staging"), label("env", "prod-like"), label("app", "prod"),
+			label("env", ""), label("production", "env"), label("envs", "prod")}},
 	"credentials": {[]example{{run: runs.Run{Spec: runs.Spec{CredentialIDs: []string{"crd_1"}}}}},
 		[]example{{run: runs.Run{Spec: runs.Spec{CredentialIDs: []string{}}}}, env("CREDENTIALS", "x")}},
 	"become": {

@@ -18,11 +18,11 @@ import (
 // returns the linked one, and true, while that has not ended. The settings were validated, and the rights checked, when
 // the held run was submitted.
 func (s *Submitter) Preview(ctx context.Context, of *runs.Run, parts runs.Parts) (*runs.Run, bool, error) {
-	judged, err := s.Governed(ctx, of)
+	whole, err := s.Governed(ctx, of)
 	if err != nil {
 		return nil, false, err
 	}
-	r := s.dryRun(ctx, judged)
+	r := s.dryRun(ctx, whole)
 	if err := s.hide(ctx, r, of); err != nil {
 		return nil, false, err
 	}
