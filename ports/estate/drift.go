@@ -129,18 +129,22 @@ type DriftQuery struct {
 type DriftPage struct {
 	Findings []Finding
 	Total    int
-	// Coverage has the hosts that were checked, by name: a page of them, by the same window.
+	// Coverage has the hosts that dry runs reached, by name: a page of them, by the same window.
 	Coverage []HostDrift
-	Hosts    int // that were checked, of the selection
-	Ignored  int
-	Withheld int
+	// Hosts counts those that dry runs reached, which does not mean that they could check a task there. Drifting counts
+	// the hosts with findings that no rule leaves out, and Clean those of which something was checked, nothing is unknown
+	// and nothing drifts. Checked and Unknown are the sums of their tasks. All are of the selected host and target.
+	Hosts, Drifting, Clean int
+	Checked, Unknown       int
+	Ignored                int
+	Withheld               int
 }
 
 // Drift answers what differs from what should be, and repairs it.
 type Drift interface {
 	Drift(ctx context.Context, q DriftQuery) (DriftPage, error)
-	// Reconcile makes a held run of a target without a dry run, limited to the host, and bound to the findings of both
-	// that the caller may read. With an empty target the host must have findings of only one. Errors: Unlicensed;
+	// Reconcile makes a held run of the newest dry run that found drift of a host and a target, limited to the host, and
+	// bound to the findings of this dry run that the caller may read. With an empty target the host must have findings of only one. Errors: Unlicensed;
 	// HostNotFound; NoDrift; Reconciling, which names the run; Invalid faults name the field; those of runs.Reconciler.
 	Reconcile(ctx context.Context, host, target string) (*runs.Run, error)
 }

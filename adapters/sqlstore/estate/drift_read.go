@@ -61,7 +61,9 @@ func (s *Store) Findings(
 		}
 		out.Withheld = max(0, out.Withheld-readable)
 	}
-	out.Coverage, out.Hosts, err = l.coverage(ctx)
+	if err = l.sums(ctx, &out); err == nil {
+		out.Coverage, err = l.coverage(ctx)
+	}
 	return out, err
 }
 
@@ -105,8 +107,13 @@ func (l *look) selected(q *bun.SelectQuery, alias string) *bun.SelectQuery {
 	return l.readable(q, alias)
 }
 
+// drifting selects the findings of the hosts and targets of the selection.
+func (l *look) drifting() *bun.SelectQuery {
+	return l.selected(l.q.NewSelect().Model((*findingRow)(nil)).Where("f.cleared_at IS NULL"), "f")
+}
+
 func (l *look) findings() *bun.SelectQuery {
-	q := l.selected(l.q.NewSelect().Model((*findingRow)(nil)).Where("f.cleared_at IS NULL"), "f")
+	q := l.drifting()
 	if l.ReconcileRunID != "" {
 		q.Where("f.reconcile_run_id = ?", l.ReconcileRunID)
 	}
@@ -146,23 +153,36 @@ func (l *look) list(ctx context.Context) ([]estate.Finding, error) {
 	return db.Convert(rows, func(r findingRow) estate.Finding { return r.finding(targets[r.TargetID]) }), nil
 }
 
-// coverage returns a page of the hosts that were checked, with their findings as they are listed.
-func (l *look) coverage(ctx context.Context) ([]estate.HostDrift, int, error) {
-	hosts := func() *bun.SelectQuery {
-		return l.selected(l.q.NewSelect().Model((*driftHost)(nil)), "d").GroupExpr("d.host")
+// reached selects the hosts that dry runs reached, with the numbers of their tasks.
+func (l *look) reached() *bun.SelectQuery {
+	return l.selected(l.q.NewSelect().Model((*driftHost)(nil)), "d").GroupExpr("d.host").
+		ColumnExpr("d.host, SUM(d.checked) AS checked, SUM(d.unknown) AS unknown")
+}
+
+func (l *look) sums(ctx context.Context, out *estate.DriftPage) error {
+	hosts := l.shown(l.drifting()).Distinct().ColumnExpr("f.host")
+	err := l.q.NewSelect().TableExpr("(?) AS r", l.reached()).Join("LEFT JOIN (?) AS f ON f.host = r.host", hosts).
+		ColumnExpr("COUNT(*) AS hosts").
+		ColumnExpr("COUNT(CASE WHEN r.checked > 0 AND r.unknown = 0 AND f.host IS NULL THEN 1 END) AS clean").
+		ColumnExpr("CAST(COALESCE(SUM(r.checked), 0) AS BIGINT) AS checked").
+		ColumnExpr("CAST(COALESCE(SUM(r.unknown), 0) AS BIGINT) AS unknown").
+		Scan(ctx, &out.Hosts, &out.Clean, &out.Checked, &out.Unknown)
+	if err == nil {
+		out.Drifting, err = db.Total(ctx, l.q.NewSelect().TableExpr("(?) AS x", hosts))
 	}
+	return db.Wrap(err, "sum what was checked for drift")
+}
+
+// coverage returns a page of the hosts that dry runs reached, with their findings as they are listed.
+func (l *look) coverage(ctx context.Context) ([]estate.HostDrift, error) {
 	var rows []struct {
 		Host             string
 		Checked, Unknown int
 		CheckedAt        time.Time
 	}
-	if err := hosts().ColumnExpr("d.host, SUM(d.checked) AS checked, SUM(d.unknown) AS unknown, "+
-		"MAX(d.checked_at) AS checked_at").OrderExpr("d.host").Apply(db.Window(l.Window)).Scan(ctx, &rows); err != nil {
-		return nil, 0, db.Wrap(err, "list the hosts that were checked for drift")
-	}
-	total, err := db.Total(ctx, l.q.NewSelect().TableExpr("(?) AS x", hosts().Column("d.host")))
-	if err != nil || len(rows) == 0 {
-		return nil, total, db.Wrap(err, "count the hosts that were checked for drift")
+	if err := l.reached().ColumnExpr("MAX(d.checked_at) AS checked_at").OrderExpr("d.host").Apply(db.Window(l.Window)).
+		Scan(ctx, &rows); err != nil || len(rows) == 0 {
+		return nil, db.Wrap(err, "list the hosts that were checked for drift")
 	}
 	names := make([]string, len(rows))
 	out := make([]estate.HostDrift, len(rows))
@@ -179,13 +199,13 @@ func (l *look) coverage(ctx context.Context) ([]estate.HostDrift, int, error) {
 		}
 		if err := l.shown(l.findings()).ColumnExpr("f.host, COUNT(*) AS n").Where("f.host IN (?)", bun.In(part)).
 			GroupExpr("f.host").Scan(ctx, &counts); err != nil {
-			return nil, 0, db.Wrap(err, "count the drift of hosts")
+			return nil, db.Wrap(err, "count the drift of hosts")
 		}
 		for _, c := range counts {
 			at[c.Host].Drifted = c.N
 		}
 	}
-	return out, total, nil
+	return out, nil
 }
 
 // leftOut returns the condition of findings that a rule leaves out, or nothing without rules.

@@ -47,8 +47,10 @@ type targetRow struct {
 	estate.Target
 	Name, Inventory string
 	Hosts           int // of the inventory, 0 if it is not stored
-	Checked         int
-	Drifting        int // hosts
+	Reached         int // hosts that dry runs reached
+	Drifting, Clean int // of these
+	Checked         int // tasks
+	Unknown         int
 	Findings        int
 }
 
@@ -133,13 +135,8 @@ func (h *handlers) targets(ctx context.Context, names namesOf, found estate.Drif
 			list = append(list, t)
 		}
 	}
-	drifting := map[string]map[string]bool{}
 	for _, f := range found.Findings {
 		add(f.Target)
-		if drifting[f.Target.ID] == nil {
-			drifting[f.Target.ID] = map[string]bool{}
-		}
-		drifting[f.Target.ID][f.Host] = true
 	}
 	for _, t := range names.templates {
 		if !t.Workflow() && t.Playbook != "" && t.InventoryID != "" && len(list) < maxTargets {
@@ -155,7 +152,7 @@ func (h *handlers) targets(ctx context.Context, names namesOf, found estate.Drif
 		}
 		inventory := names.inventories[t.InventoryID]
 		out[i] = targetRow{Target: t, Name: names.name(t), Inventory: inventory.Name, Hosts: inventory.Hosts,
-			Checked: p.Hosts, Findings: p.Total, Drifting: len(drifting[t.ID])}
+			Reached: p.Hosts, Drifting: p.Drifting, Clean: p.Clean, Checked: p.Checked, Unknown: p.Unknown, Findings: p.Total}
 	}
 	return out, nil
 }

@@ -223,21 +223,32 @@ func TestDriftIsFolded(t *testing.T) {
 
 func TestStatesOfTargets(t *testing.T) {
 	t.Parallel()
-	for want, row := range map[string]targetRow{"Drifting": {Findings: 1, Checked: 2}, "Not checked": {Hosts: 3},
-		"Partly checked": {Checked: 1, Hosts: 3}, "No drift found": {Checked: 3, Hosts: 3}} {
-		if got := targetState(row); got.Word != want {
-			t.Errorf("%s, want %s", got.Word, want)
+	for want, row := range map[string]targetRow{
+		"Drifting: 0 not known":       {Findings: 1, Reached: 2, Drifting: 1, Clean: 1, Checked: 4},
+		"Not checked: 3 not known":    {Hosts: 3},
+		"Not checked: 2 not known":    {Hosts: 2, Reached: 2, Unknown: 5},
+		"Partly checked: 2 not known": {Hosts: 3, Reached: 1, Clean: 1, Checked: 1},
+		"Partly checked: 1 not known": {Reached: 2, Clean: 1, Checked: 3, Unknown: 1},
+		"No drift found: 0 not known": {Hosts: 3, Reached: 3, Clean: 3, Checked: 3},
+	} {
+		if got := fmt.Sprintf("%s: %d not known", targetState(row).Word, row.unknown()); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := driftText(driftView{},
-		estate.DriftPage{}); got != "No dry run has checked anything, so drift is not known." {
-		t.Error(got)
+	for want, p := range map[string]estate.DriftPage{
+		"No dry run has checked anything, so drift is not known.":                            {},
+		"Dry runs could check no task, so drift is not known; 5 tasks could not be checked.": {Hosts: 2, Unknown: 5},
+		"No drift was found in the 4 tasks that dry runs checked on 2 hosts.":                {Hosts: 2, Checked: 4, Clean: 2},
+		"1 resource drifts, of the 4 tasks that dry runs checked on 2 hosts; 1 task could not be checked.": {Total: 1,
+			Hosts: 2, Drifting: 1, Checked: 4, Unknown: 1},
+		"Nothing that the run was made to repair drifts now.": {Hosts: 2, Drifting: 1, Checked: 4},
+	} {
+		if got := driftText(driftView{}, p); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
-	remarks := strings.Join(driftRemarks(estate.DriftPage{Ignored: 1, Withheld: 2,
-		Coverage: []estate.HostDrift{{Unknown: 1}}, Hosts: 5}), " ")
-	for _, want := range []string{"At least 1 host has tasks that a dry run could not check.",
-		"1 resource is left out by rules",
-		"2 resources are withheld"} {
+	remarks := strings.Join(driftRemarks(estate.DriftPage{Ignored: 1, Withheld: 2}), " ")
+	for _, want := range []string{"1 resource is left out by rules", "2 resources are withheld"} {
 		if !strings.Contains(remarks, want) {
 			t.Errorf("%q lacks %q", remarks, want)
 		}

@@ -21,31 +21,31 @@ func driftText(v driftView, p estate.DriftPage) string {
 	switch {
 	case p.Total == 0 && p.Hosts == 0:
 		return "No dry run has checked anything" + where + ", so drift is not known."
+	case p.Total == 0 && p.Drifting > 0:
+		return "Nothing that the run was made to repair drifts now."
+	case p.Total == 0 && p.Checked == 0:
+		return "Dry runs could check no task" + where + ", so drift is not known" + uncheckedText(p.Unknown) + "."
 	case p.Total == 0:
-		return "No drift was found" + where + " on the " + shell.Plural(p.Hosts, "host") + " that dry runs checked."
+		return "No drift was found" + where + " in the " + checkedText(p) + uncheckedText(p.Unknown) + "."
 	}
-	return shell.Plural(p.Total, "resource") + " " + form(p.Total == 1, "drifts", "drift") + where +
-		"; dry runs checked " +
-		shell.Plural(p.Hosts, "host") + "."
+	return shell.Plural(p.Total, "resource") + " " + form(p.Total == 1, "drifts", "drift") + where + ", of the " +
+		checkedText(p) + uncheckedText(p.Unknown) + "."
 }
 
-// driftRemarks says what is not known and what is left out.
+func checkedText(p estate.DriftPage) string {
+	return shell.Plural(p.Checked, "task") + " that dry runs checked on " + shell.Plural(p.Hosts, "host")
+}
+
+func uncheckedText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return "; " + shell.Plural(n, "task") + " could not be checked"
+}
+
+// driftRemarks says what is left out.
 func driftRemarks(p estate.DriftPage) []string {
 	var out []string
-	unsure := 0
-	for _, c := range p.Coverage {
-		if c.Unknown > 0 {
-			unsure++
-		}
-	}
-	if unsure > 0 {
-		least := ""
-		if p.Hosts > len(p.Coverage) {
-			least = "At least "
-		}
-		out = append(out, least+shell.Plural(unsure, "host")+" "+form(unsure == 1, "has", "have")+
-			" tasks that a dry run could not check.")
-	}
 	if p.Ignored > 0 {
 		out = append(out, shell.Plural(p.Ignored, "resource")+" "+form(p.Ignored == 1, "is",
 			"are")+" left out by rules, below.")
@@ -70,11 +70,17 @@ func targetState(t targetRow) shell.State {
 		return shell.State{Glyph: "drift", Word: "Drifting"}
 	case t.Checked == 0:
 		return shell.State{Glyph: "skip", Word: "Not checked"}
-	case t.Checked < t.Hosts:
+	case t.Clean < t.hosts():
 		return shell.State{Glyph: "wait", Word: "Partly checked"}
 	}
 	return shell.State{Glyph: "done", Word: "No drift found"}
 }
+
+// hosts counts those of the stored inventory, or those that dry runs reached.
+func (t targetRow) hosts() int { return max(t.Hosts, t.Reached) }
+
+// unknown counts the hosts that are neither known to drift nor known not to.
+func (t targetRow) unknown() int { return max(0, t.hosts()-t.Drifting-t.Clean) }
 
 func targetText(t targetRow) string {
 	text := t.Playbook
@@ -84,7 +90,7 @@ func targetText(t targetRow) string {
 	if t.Findings > 0 {
 		text += ", " + shell.Plural(t.Findings, "resource")
 	}
-	return text
+	return text + uncheckedText(t.Unknown)
 }
 
 func confidenceText(f estate.Finding) string {

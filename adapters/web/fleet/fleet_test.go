@@ -93,6 +93,20 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
+func TestDriftOfAHost(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]*estate.HostDrift{
+		noDrift:                        nil,
+		"No drift in 2 tasks checked.": {Checked: 2},
+		"1 resource drifts, 2 tasks checked; 1 task could not be checked.":       {Checked: 2, Drifted: 1, Unknown: 1},
+		"Drift is not known: no task was checked; 5 tasks could not be checked.": {Unknown: 5},
+	} {
+		if got := driftText(d); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 func TestHostSentence(t *testing.T) {
 	t.Parallel()
 	ctx := shell.WithViewer(t.Context(), shell.Viewer{}, now())

@@ -142,6 +142,9 @@ func driftText(d *estate.HostDrift) string {
 	if d.Unknown > 0 {
 		unknown = "; " + shell.Plural(d.Unknown, "task") + " could not be checked"
 	}
+	if d.Drifted == 0 && d.Checked == 0 {
+		return "Drift is not known: no task was checked" + unknown + "."
+	}
 	if d.Drifted == 0 {
 		return "No drift in " + checked + unknown + "."
 	}

@@ -280,7 +280,9 @@ func reportsRace(t *testing.T, e *driftEnv) {
 func coverage(t *testing.T, e *driftEnv) {
 	h := host("h", states(known, unknown), "a /a", "a /b")
 	h.Checked, h.Unknown = 1, 1
-	e.apply(t, report(1, false, twoTasks, h, host("i", nil)))
+	clean := host("j", states(known, known))
+	clean.Checked = 2
+	e.apply(t, report(1, false, twoTasks, h, host("i", nil), clean))
 	other := report(2, false, twoTasks, h)
 	other.Target = estate.TargetOf(&runs.Spec{Playbook: "other.yml"})
 	e.apply(t, other)
@@ -290,15 +292,26 @@ func coverage(t *testing.T, e *driftEnv) {
 	want := []estate.HostDrift{
 		{Host: "h", Checked: 2, Unknown: 2, Drifted: 2, CheckedAt: txtest.At(2 * time.Second)},
 		{Host: "i", CheckedAt: txtest.At(time.Second)},
+		{Host: "j", Checked: 2, CheckedAt: txtest.At(time.Second)},
 	}
 	got := e.all(t)
 	txtest.Same(t, "coverage", want, got.Coverage)
-	txtest.Same(t, "hosts", 2, got.Hosts)
+	sums := func(p estate.DriftPage) []int { return []int{p.Hosts, p.Drifting, p.Clean, p.Checked, p.Unknown} }
+	txtest.Same(t, "sums", []int{3, 1, 1, 4, 2}, sums(got))
 	one, err := e.Drift.Findings(t.Context(), estate.DriftQuery{Host: "h", Target: site().ID}, access.Everything(),
 		later())
 	txtest.NoError(t, err)
 	txtest.Same(t, "of one host and target", []estate.HostDrift{{Host: "h", Checked: 1, Unknown: 1,
 		CheckedAt: txtest.At(time.Second)}}, one.Coverage)
+	txtest.Same(t, "its sums", []int{1, 0, 0, 1, 1}, sums(one))
+	clean.Findings = host("j", nil, "a /a").Findings
+	e.apply(t, report(4, false, twoTasks, clean))
+	txtest.Same(t, "sums when it drifts", []int{3, 2, 0, 4, 2}, sums(e.all(t)))
+	e.ignore(t, "j", "*", time.Time{})
+	txtest.Same(t, "sums with a rule", []int{3, 1, 1, 4, 2}, sums(e.all(t)))
+	nobody, err := e.Drift.Findings(t.Context(), estate.DriftQuery{}, access.Scope{Strict: true}, later())
+	txtest.NoError(t, err)
+	txtest.Same(t, "sums for nobody", make([]int, 5), sums(nobody))
 }
 
 func wholeFindings(t *testing.T, e *driftEnv) {
@@ -328,7 +341,7 @@ func driftPages(t *testing.T, e *driftEnv) {
 	txtest.NoError(t, err)
 	txtest.Same(t, "a page", "h224 /b, h225 /A", got.Findings[0].Host+" "+got.Findings[0].Resource+", "+
 		got.Findings[1].Host+" "+got.Findings[1].Resource)
-	txtest.Same(t, "numbers", []int{900, 450, 1}, []int{got.Total, got.Hosts, len(got.Coverage)})
+	txtest.Same(t, "numbers", []int{900, 450, 450, 1}, []int{got.Total, got.Hosts, got.Drifting, len(got.Coverage)})
 	e.apply(t, report(2, false, []string{"a"}, hosts...)) // the same instants
 	txtest.Same(t, "after the same report", 900, e.all(t).Total)
 }
