@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ type fixture struct {
 	drifting  bool
 	applied   []estate.Checked
 	found     []estate.Finding // that Apply returns, and of the host h
-	covered   int
+	sums      estate.DriftPage
 	rules     []estate.Ignore
 	published []events.Event
 	bound     []string
@@ -90,7 +91,7 @@ func (d driftOf) Drifting(context.Context, string) (bool, error) { return d.drif
 func (d driftOf) Findings(
 	_ context.Context, q estate.DriftQuery, _ access.Scope, _ time.Time,
 ) (estate.DriftPage, error) {
-	out := estate.DriftPage{Hosts: d.covered}
+	out := d.sums
 	for i := q.Offset; i < min(len(d.found), q.Offset+q.Limit); i++ {
 		if q.Target == "" || q.Target == d.found[i].Target.ID {
 			out.Findings = append(out.Findings, d.found[i])
@@ -256,27 +257,36 @@ func TestReconcile(t *testing.T) {
 	ended, held := &runs.Run{Status: runs.Rejected}, &runs.Run{Status: runs.PendingApproval}
 	for name, c := range map[string]struct {
 		found   []estate.Finding
-		covered int
+		sums    estate.DriftPage
 		target  string
 		licence error
 		code    string // of the fault, empty for a run
+		says    string // a part of its text
 		of      string // the dry run that is repeated
 		bound   []string
 	}{
-		"no licence":  {licence: system.Unlicensed(estate.FeatureReconcile), code: "license_required"},
-		"no host":     {code: "host_not_found"},
-		"no drift":    {covered: 1, code: "no_drift"},
+		"no licence": {licence: system.Unlicensed(estate.FeatureReconcile), code: "license_required"},
+		"no host":    {code: "host_not_found"},
+		"no drift":   {sums: estate.DriftPage{Hosts: 1, Checked: 1}, code: "no_drift", says: "has no drift"},
+		"nothing checked": {sums: estate.DriftPage{Hosts: 1, Unknown: 5}, code: "no_drift",
+			says: "could check no task"},
+		"partly checked": {sums: estate.DriftPage{Hosts: 1, Checked: 1, Unknown: 5}, code: "no_drift",
+			says: "could not be checked: 5"},
+		"all left out": {sums: estate.DriftPage{Hosts: 1, Checked: 1, Ignored: 2}, code: "no_drift",
+			says: "rules leave out"},
 		"two targets": {found: both, code: "invalid"},
 		"one of two":  {found: both, target: "2", of: "dry", bound: []string{"b"}},
 		"the newest": {found: []estate.Finding{finding("b", "1", "gone", 1, ""), finding("a", "1", "dry", 2, "")}, of: "dry",
-			bound: []string{"a", "b"}},
+			bound: []string{"a"}},
+		"a run of tags after a whole one": {found: []estate.Finding{finding("b", "1", "whole", 1, ""),
+			finding("c", "1", "dry", 2, ""), finding("a", "1", "dry", 3, "")}, of: "dry", bound: []string{"a", "c"}},
 		"a deleted run": {found: []estate.Finding{finding("a", "1", "gone", 1, "")}, code: "no_drift"},
 		"repaired already": {found: []estate.Finding{finding("a", "1", "dry", 1, "ended"),
 			finding("b", "1", "dry", 1, "deleted")},
 			of: "dry", bound: []string{"a", "b"}},
 		"being repaired": {found: []estate.Finding{finding("a", "1", "dry", 1, "held")}, code: "drift_reconciling"},
 	} {
-		w := &fixture{found: c.found, covered: c.covered,
+		w := &fixture{found: c.found, sums: c.sums,
 			runs: map[string]*runs.Run{"dry": playbook(runs.Succeeded, true), "ended": ended, "held": held}}
 		s := &Drift{Store: driftOf{w}, Runs: w, Plans: w, Reconciler: reconciler{w}, Licenses: licence{err: c.licence},
 			Guard: everybody{}, Clock: w}
@@ -288,7 +298,7 @@ func TestReconcile(t *testing.T) {
 			}
 			continue
 		}
-		if got := codeOf(err); got != c.code {
+		if got := codeOf(err); got != c.code || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -46,16 +46,20 @@ func (s *Drift) Reconcile(ctx context.Context, host, target string) (*runs.Run, 
 	if err != nil {
 		return nil, err
 	}
-	list := make([]string, len(found))
 	newest := &found[0]
 	for i := range found {
 		f := &found[i]
 		if f.Target.ID != newest.Target.ID {
 			return nil, fault.BadField("target", "the host drifts from several targets; name one of them")
 		}
-		list[i] = f.ID
 		if f.LastSeen.After(newest.LastSeen) {
 			newest = f
+		}
+	}
+	var list []string
+	for i := range found {
+		if f := &found[i]; f.RunID == newest.RunID { // a run of some tags does not repair what an older one found
+			list = append(list, f.ID)
 		}
 	}
 	slices.Sort(list)
@@ -93,30 +97,38 @@ func (s *Drift) findings(ctx context.Context, host, target string) ([]estate.Fin
 	if err != nil {
 		return nil, fmt.Errorf("decide what may be read: %w", err)
 	}
-	list, hosts, err := s.every(ctx, estate.DriftQuery{Host: host, Target: target}, scope)
+	p, err := s.every(ctx, estate.DriftQuery{Host: host, Target: target}, scope)
 	switch {
-	case err != nil || len(list) > 0:
-		return list, err
-	case hosts == 0:
+	case err != nil || len(p.Findings) > 0:
+		return p.Findings, err
+	case p.Hosts == 0:
 		return nil, estate.HostNotFound.New("no dry run checked the host %q", host)
+	case p.Ignored > 0:
+		return nil, estate.NoDrift.New("rules leave out all drift of the host %q (%d)", host, p.Ignored)
+	case p.Checked == 0:
+		return nil, estate.NoDrift.New("dry runs could check no task of the host %q, so its drift is not known", host)
+	case p.Unknown > 0:
+		return nil, estate.NoDrift.New("no drift of the host %q was found; tasks that could not be checked: %d", host,
+			p.Unknown)
 	default:
 		return nil, estate.NoDrift.New("the host %q has no drift", host)
 	}
 }
 
-// every returns all findings of a query, and how many hosts were checked.
+// every returns all findings of a query, with the numbers of a page.
 func (s *Drift) every(
 	ctx context.Context, q estate.DriftQuery, scope access.Scope,
-) (list []estate.Finding, hosts int, err error) {
+) (p estate.DriftPage, err error) {
+	var list []estate.Finding
 	now := s.Clock.Now()
 	for {
 		q.Window = page.Window{Offset: len(list), Limit: page.MaxRows}
-		out, err := s.Store.Findings(ctx, q, scope, now)
-		if err != nil {
-			return nil, 0, err
+		if p, err = s.Store.Findings(ctx, q, scope, now); err != nil {
+			return p, err
 		}
-		if list = append(list, out.Findings...); len(out.Findings) < page.MaxRows {
-			return list, out.Hosts, nil
+		if list = append(list, p.Findings...); len(p.Findings) < page.MaxRows {
+			p.Findings = list
+			return p, nil
 		}
 	}
 }
@@ -126,14 +138,14 @@ func (s *Drift) bind(ctx context.Context, q estate.DriftQuery, r *runs.Run, list
 	if _, err := s.Store.Drifting(ctx, q.Target); err != nil { // locks the target
 		return err
 	}
-	now, _, err := s.every(ctx, q, access.Everything())
+	now, err := s.every(ctx, q, access.Everything())
 	if err != nil {
 		return err
 	}
 	left := 0
 	asked := map[string]bool{}
-	for i := range now {
-		f := &now[i]
+	for i := range now.Findings {
+		f := &now.Findings[i]
 		if _, found := slices.BinarySearch(list, f.ID); !found {
 			continue
 		}
