@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -42,6 +43,8 @@ func TestAPlay(t *testing.T) {
 			{Type: runs.EventHostOK, Play: "site", Task: "t", TaskID: "1", Host: "a", Message: "pw hunter22!",
 				Diff: json.RawMessage(`{"d":"hunter22!"}`)},
 			{Type: runs.EventOutputs, Outputs: json.RawMessage(`{"o":1}`)},
+			{Type: runs.EventFacts, Host: "b", Facts: json.RawMessage(`{"a":"part"}`), Truncated: true},
+			{Type: runs.EventFacts, Host: "c", Facts: json.RawMessage(`"` + strings.Repeat("x", runs.MaxFacts-1) + `"`)},
 			{Type: runs.EventStats, Stats: json.RawMessage(`{"a":{"ok":1},"b":{"unreachable":1}}`)},
 		} {
 			err = errors.Join(err, sink(e))
@@ -62,8 +65,8 @@ func TestAPlay(t *testing.T) {
 			t.Fatalf("event %d is %+v", i, e)
 		}
 	}
-	if e := got.events[3]; len(got.events) != 6 || e.Message != "pw ***" || string(e.Diff) != `{"d":"***"}` ||
-		string(got.facts[0].Facts) != `{"k":"***"}` {
+	if e := got.events[3]; len(got.events) != 8 || e.Message != "pw ***" || string(e.Diff) != `{"d":"***"}` ||
+		len(got.facts) != 1 || string(got.facts[0].Facts) != `{"k":"***"}` {
 		t.Fatalf("the events are %+v", got.events)
 	}
 	if got.run.Status != runs.Failed || got.end.Error != "because of ***" || got.end.Touched != 2 ||
@@ -75,7 +78,8 @@ func TestAPlay(t *testing.T) {
 		t.Fatal(diff, got.hosts, got.tasks)
 	}
 	if diff := cmp.Diff([]runs.Warning{{Code: "x", Message: "***"},
-		{Code: runs.WarnHostsUnreachable, Message: "1 hosts could not be reached"}}, got.end.Warnings); diff != "" {
+		{Code: runs.WarnHostsUnreachable, Message: "1 hosts could not be reached"},
+		{Code: runs.WarnFactsNotKept, Message: "facts larger than 1048576 bytes are not kept; readings: 2"}}, got.end.Warnings); diff != "" {
 		t.Fatal(diff)
 	}
 }

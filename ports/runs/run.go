@@ -246,6 +246,7 @@ const (
 	WarnHostKeyUnknown       = "host_key_unknown"        // nothing was executed on the host, as the policy says
 	WarnProjectLinks         = "project_links_left_out"  // they lead out of the repository
 	WarnHostKeysOmitted      = "host_keys_omitted"       // more were accepted than a record has
+	WarnFactsNotKept         = "facts_not_kept"          // they are too large, of some hosts
 	WarnPlanNotHeld          = "plan_not_held"           // no run applies it, as the message says
 )
 

@@ -339,3 +339,16 @@ func TestAChangedPluginIsRefused(t *testing.T) {
 		t.Error("a changed plugin was taken")
 	}
 }
+
+// TestLargeFactsAreLeftOut gathers more than is kept of a host. A part of it is not told.
+func TestLargeFactsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, map[string]string{"site.yml": "- hosts: h1\n  gather_facts: false\n  tasks:\n" +
+		"    - setup: {gather_subset: ['!all'], fact_path: '{{ playbook_dir }}/facts'}\n",
+		"facts/big.fact": `{"a":"` + strings.Repeat("x", runs.MaxFacts) + `"}`})
+	p.run()
+	list := p.of(runs.EventFacts)
+	if len(list) != 1 || list[0].Host != "h1" || !list[0].Truncated || len(list[0].Facts) > 0 {
+		t.Errorf("%d events, %.200s\n%s", len(list), list, &p.out)
+	}
+}

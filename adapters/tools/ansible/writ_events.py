@@ -29,7 +29,7 @@ DOCUMENTATION = '''
 '''
 
 TEXT = 16384           # characters of one text member
-LINE = 1 << 20         # bytes of one line; larger facts lose their largest members
+LINE = 1 << 20         # bytes of one line; larger facts are left out
 ITEMS = 64             # plain item results of one host and task; changed and failed ones have a bound of their own
 NOTABLE_ITEMS = 1024
 DIFFS = 64
@@ -178,9 +178,10 @@ class CallbackModule(CallbackBase):
 
     @staticmethod
     def shrink(record):
-        """Leaves out the largest members of the largest part until the line fits."""
+        """Leaves out facts, and the largest members of the largest part until the line fits."""
         record['cut'] = True
-        for part in ('facts', 'custom', 'diff', 'hosts'):
+        record.pop('facts', None)
+        for part in ('custom', 'diff', 'hosts'):
             value = record.get(part)
             while isinstance(value, dict) and value and len(_encode(record)) >= LINE:
                 del value[max(value, key=lambda k: len(_encode(value[k])))]

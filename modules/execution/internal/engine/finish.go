@@ -113,6 +113,10 @@ func (w *work) summarize(end *runs.Ending, out outcome, cause error) {
 	if n := end.Counts[runs.HostUnreachable]; n > 0 {
 		end.Warnings = warn(end.Warnings, runs.WarnHostsUnreachable, "%d hosts could not be reached", n)
 	}
+	if n := w.sink.NoFacts(); n > 0 {
+		end.Warnings = warn(end.Warnings, runs.WarnFactsNotKept, "facts larger than %d bytes are not kept; readings: %d",
+			runs.MaxFacts, n)
+	}
 	if n := w.sink.Dropped(); n > 0 {
 		end.Warnings = warn(end.Warnings, runs.WarnOutputFlood, "%d events beyond the first %d are not kept", n,
 			w.e.opt.MaxEvents)

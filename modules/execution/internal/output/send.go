@@ -41,10 +41,9 @@ func HasFacts(events []runs.Event) bool {
 	return slices.ContainsFunc(events, func(e runs.Event) bool { return tells(&e) })
 }
 
-// tells reports whether an event contains the facts of a host. Masked texts may be longer than the bound of the tools:
-// such facts are left out, so that nothing else of the run is refused.
+// tells reports whether an event contains the facts of a host, which a sink has bounded.
 func tells(e *runs.Event) bool {
-	return e.Type == runs.EventFacts && e.Host != "" && len(e.Facts) > 0 && len(e.Facts) <= runs.MaxFacts
+	return e.Type == runs.EventFacts && e.Host != "" && len(e.Facts) > 0
 }
 
 // SaveFacts stores the facts among events, if there are any.

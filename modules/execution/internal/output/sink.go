@@ -31,6 +31,7 @@ type Sink struct {
 	next    int64 // sequence number of the next event
 	left    int64 // how many more are accepted
 	dropped int64
+	noFacts int // readings of hosts that were not kept
 	outputs runs.Vars
 	outSize int
 	outBad  error
@@ -51,6 +52,11 @@ func (s *Sink) Add(e runs.Event) error {
 		e.At = s.clock.Now()
 	}
 	Mask(s.masker, &e)
+	// Of a part the rest would look as if it were gone from the host. Masked texts may be longer.
+	if e.Type == runs.EventFacts && (e.Truncated || len(e.Facts) > runs.MaxFacts) {
+		e.Facts, e.Truncated = nil, true
+		s.noFacts++
+	}
 	s.summary.Add(&e)
 	if e.Type == runs.EventOutputs {
 		s.collect(&e)
@@ -124,6 +130,13 @@ func (s *Sink) Dropped() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dropped
+}
+
+// NoFacts returns the number of readings of facts that were too large to be kept.
+func (s *Sink) NoFacts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.noFacts
 }
 
 // Summary returns the summary of all events. It is read when the tool has ended.
