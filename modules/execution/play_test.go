@@ -79,7 +79,8 @@ func TestAPlay(t *testing.T) {
 	}
 	if diff := cmp.Diff([]runs.Warning{{Code: "x", Message: "***"},
 		{Code: runs.WarnHostsUnreachable, Message: "1 hosts could not be reached"},
-		{Code: runs.WarnFactsNotKept, Message: "facts larger than 1048576 bytes are not kept; readings: 2"}}, got.end.Warnings); diff != "" {
+		{Code: runs.WarnFactsNotKept, Message: "facts larger than 1048576 bytes are not kept; readings: 2"}},
+		got.end.Warnings); diff != "" {
 		t.Fatal(diff)
 	}
 }

@@ -144,8 +144,9 @@ type DriftPage struct {
 type Drift interface {
 	Drift(ctx context.Context, q DriftQuery) (DriftPage, error)
 	// Reconcile makes a held run of the newest dry run that found drift of a host and a target, limited to the host, and
-	// bound to the findings of this dry run that the caller may read. With an empty target the host must have findings of only one. Errors: Unlicensed;
-	// HostNotFound; NoDrift; Reconciling, which names the run; Invalid faults name the field; those of runs.Reconciler.
+	// bound to the findings of this dry run that the caller may read. With an empty target the host must have findings of
+	// only one. Errors: Unlicensed; HostNotFound; NoDrift; Reconciling, which names the run; Invalid faults name the
+	// field; those of runs.Reconciler.
 	Reconcile(ctx context.Context, host, target string) (*runs.Run, error)
 }
 

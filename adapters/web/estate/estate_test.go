@@ -238,7 +238,8 @@ func TestStatesOfTargets(t *testing.T) {
 	for want, p := range map[string]estate.DriftPage{
 		"No dry run has checked anything, so drift is not known.":                            {},
 		"Dry runs could check no task, so drift is not known; 5 tasks could not be checked.": {Hosts: 2, Unknown: 5},
-		"No drift was found in the 4 tasks that dry runs checked on 2 hosts.":                {Hosts: 2, Checked: 4, Clean: 2},
+		"No drift was found in the 4 tasks that dry runs checked on 2 hosts.": {Hosts: 2, Checked: 4,
+			Clean: 2},
 		"1 resource drifts, of the 4 tasks that dry runs checked on 2 hosts; 1 task could not be checked.": {Total: 1,
 			Hosts: 2, Drifting: 1, Checked: 4, Unknown: 1},
 		"Nothing that the run was made to repair drifts now.": {Hosts: 2, Drifting: 1, Checked: 4},
