@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -65,6 +66,58 @@ func accountsCommand(
 	})
 }
 
+// lister reads a window of a list, and how many rows the list has.
+type lister[T any] = func(context.Context, page.Window) ([]T, int, error)
+
+// everyRow reads a list window by window until it has a number of rows, and returns how many the list has.
+func everyRow[T any](ctx context.Context, limit int, list lister[T]) (all []T, total int, err error) {
+	for {
+		var rows []T
+		rows, total, err = list(ctx, page.Window{Offset: len(all), Limit: min(page.MaxRows, limit-len(all))})
+		if err != nil {
+			return nil, 0, err
+		}
+		if all = append(all, rows...); len(rows) == 0 || len(all) >= min(total, limit) {
+			return all, total, nil
+		}
+	}
+}
+
+// accountsListCommand lists what a directory has; view is a row of a document.
+func accountsListCommand[T, V any](
+	w environment, plural, short string, list func(directory) lister[T], view func(T) V, table func(printer, []T) error,
+) *cobra.Command {
+	limit := 0
+	c := &cobra.Command{Use: "list", Short: short, Args: args(cobra.NoArgs)}
+	c.Flags().IntVar(&limit, "limit", mostListed, "maximum number of rows")
+	return accountsCommand(w, c, watching(c, func(ctx context.Context, d directory, _ []string, out printer) error {
+		if err := checkLimit(limit); err != nil {
+			return err
+		}
+		rows, total, err := everyRow(ctx, limit, list(d))
+		if err != nil {
+			return err
+		}
+		if out.json {
+			views := make([]V, 0, len(rows))
+			for _, r := range rows {
+				views = append(views, view(r))
+			}
+			out.list = plural
+			return out.document(map[string]any{plural: views, "count": len(views), "total": total})
+		}
+		if total > len(rows) {
+			defer out.cutOff(len(rows), plural)
+		}
+		return table(out, rows)
+	}))
+}
+
+// windowQuery is the query of a request for a window.
+func windowQuery(w page.Window) string {
+	return "?" + url.Values{"offset": {strconv.Itoa(w.Offset)}, "limit": {strconv.Itoa(w.Rows())}}.Encode()
+}
+
 type apiAccounts struct{ c *client }
 
 // profileView is the profile of an account in the API.
@@ -119,7 +172,7 @@ func (s apiAccounts) Create(ctx context.Context, n identity.NewAccount) (identit
 
 // ByName also takes the id of an account.
 func (s apiAccounts) ByName(ctx context.Context, username string) (identity.Account, error) {
-	all, err := everyRow(ctx, s.List)
+	all, _, err := everyRow(ctx, math.MaxInt, s.List)
 	if err != nil {
 		return identity.Account{}, err
 	}
@@ -136,7 +189,7 @@ func (s apiAccounts) List(ctx context.Context, w page.Window) ([]identity.Accoun
 		Users []apiAccount `json:"users"`
 		Total int          `json:"total"`
 	}
-	err := s.c.call(ctx, http.MethodGet, usersPath+"?offset="+strconv.Itoa(w.Offset), nil, &list)
+	err := s.c.call(ctx, http.MethodGet, usersPath+windowQuery(w), nil, &list)
 	rows := make([]identity.Account, 0, len(list.Users))
 	for _, v := range list.Users {
 		rows = append(rows, v.account())
@@ -195,7 +248,7 @@ func (s apiTokens) List(ctx context.Context, w page.Window) ([]identity.Token, i
 		Tokens []tokenView `json:"tokens"`
 		Total  int         `json:"total"`
 	}
-	err := s.c.call(ctx, http.MethodGet, tokensPath+"?offset="+strconv.Itoa(w.Offset), nil, &list)
+	err := s.c.call(ctx, http.MethodGet, tokensPath+windowQuery(w), nil, &list)
 	rows := make([]identity.Token, 0, len(list.Tokens))
 	for _, t := range list.Tokens {
 		rows = append(rows, identity.Token(t))

@@ -34,20 +34,18 @@ func changesCommand(w environment) *cobra.Command {
 		Example: "  writ changes --limit 5",
 	}
 	c.Flags().IntVar(&limit, "limit", 20, "maximum number of changes")
-	return clientCommand(w, c, func(ctx context.Context, c *client, _ []string, out printer) error {
-		if limit < 1 {
-			return usagef("--limit: expected a number above zero")
-		}
+	return clientCommand(w, c, watching(c, func(ctx context.Context, c *client, _ []string, out printer) error {
 		return listChanges(ctx, c, limit, out)
-	})
+	}))
 }
 
 func listChanges(ctx context.Context, c *client, limit int, out printer) error {
-	var raw json.RawMessage
-	if err := c.call(ctx, http.MethodGet, "/v1/changes?limit="+strconv.Itoa(limit), nil, &raw); err != nil {
+	raw, err := c.whole(ctx, "list-changes", "/v1/changes", url.Values{}, limit)
+	if err != nil {
 		return err
 	}
 	if out.json {
+		out.list = "changes"
 		return out.document(raw)
 	}
 	var page struct {
@@ -83,19 +81,23 @@ func listChanges(ctx context.Context, c *client, limit int, out printer) error {
 }
 
 func changeCommand(w environment) *cobra.Command {
-	file := ""
+	file, limit := "", 0
 	c := &cobra.Command{
 		Use: "change NAME", Short: "Show a change with its runs, or write its report", Args: args(cobra.ExactArgs(1)),
 		Example: "  writ change CHG-1042\n  writ change CHG-1042 --html report.html",
 	}
 	c.Flags().StringVar(&file, "html", "", "write the report for an auditor to a file, - for standard output")
-	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+	c.Flags().IntVar(&limit, "limit", mostListed, "maximum number of its runs")
+	show := watching(c, func(ctx context.Context, c *client, a []string, out printer) error {
 		path := "/v1/changes/" + url.PathEscape(a[0])
 		if file != "" {
 			return writeReport(ctx, c, path, file, out)
 		}
-		return showChange(ctx, c, path, out)
+		return showChange(ctx, c, path, limit, out)
 	})
+	c.MarkFlagsMutuallyExclusive("html", "watch")
+	c.MarkFlagsMutuallyExclusive("html", "limit")
+	return clientCommand(w, c, show)
 }
 
 func writeReport(ctx context.Context, c *client, path, file string, out printer) error {
@@ -113,12 +115,13 @@ func writeReport(ctx context.Context, c *client, path, file string, out printer)
 	})
 }
 
-func showChange(ctx context.Context, c *client, path string, out printer) error {
-	var raw json.RawMessage
-	if err := c.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
+func showChange(ctx context.Context, c *client, path string, limit int, out printer) error {
+	raw, err := c.whole(ctx, "get-change", path, url.Values{}, limit)
+	if err != nil {
 		return err
 	}
 	if out.json {
+		out.list = "runs"
 		return out.document(raw)
 	}
 	var x struct {

@@ -268,6 +268,10 @@ func TestUsage(t *testing.T) {
 		{"launch"}, {"runs", "--server", "ftp://x"},
 		{"token", "revoke"}, {"logs", "x", "--tail", "many"}, {"logs", "x", "-f", "--find", "y"},
 		{"logs", "-f", "x", "--tail", "1KiB"}, {"runs", "--limit", "0"}, {"runs", "--since", "soon"},
+		{"runs", "--after", "soon"}, {"runs", "--before", "soon"}, {"runs", "--since", "1d", "--after", "2d"},
+		{"changes", "--limit", "0"}, {"change", "x", "--limit", "0"}, {"hosts", "--limit", "0"}, {"drift", "--limit", "0"},
+		{"host", "x", "--window", "0"}, {"token", "list", "--limit", "0"}, {"user", "list", "--limit", "0"},
+		{"change", "x", "--html", "-", "--watch"}, {"estate", "--diff", "1d", "--limit", "3"},
 	} {
 		if code, out, errs := call(t, f, args...); code != exitUsage || errs == "" || out != "" {
 			t.Errorf("%v: exit %d, %q, %q", args, code, out, errs)
@@ -295,10 +299,13 @@ func TestOtherCommands(t *testing.T) {
 		{[]string{"runs", "--status", "failed,running", "-q", "label:a=b"}, exitDone, `a b\x1b[2J`, "",
 			"GET /v1/runs?limit=20&q=label%3Aa%3Db&status=failed&status=running "},
 		{[]string{"runs"}, exitDone, "1 of 7 runs", "", "GET /v1/runs?limit=20 "},
+		{[]string{"runs", "--order", "oldest", "--task", "a b", "--after", "2026-05-01T12:00:00Z", "--before",
+			"2026-05-02T12:00:00Z"}, exitDone, "1 of 7 runs", "", "GET /v1/runs?after=2026-05-01T12%3A00%3A00Z&" +
+			"before=2026-05-02T12%3A00%3A00Z&limit=20&order=oldest&task=a+b "},
 		{[]string{"changes", "--limit", "3"}, exitDone, `CHG\x1b[2J`, "",
-			"GET /v1/changes?limit=3 "},
+			"GET /v1/changes?limit=3&offset=0 "},
 		{[]string{"change", "CHG/1"}, exitDone, "2 runs may not be read\nolder runs were not read", "",
-			"GET /v1/changes/CHG%2F1 "},
+			"GET /v1/changes/CHG%2F1?limit=1000&offset=0 "},
 		{[]string{"change", "CHG/1", "--html", "-"}, exitDone, "<!doctype html>", "", "GET /v1/changes/CHG%2F1 "},
 		{[]string{"runs", "run_1"}, exitDone, "■ run_1 canceled\n", "", "GET /v1/runs/run_1 "},
 		{[]string{"runs", "../../metrics", "--json"}, exitDone, "run_1", "", "GET /v1/runs/..%2F..%2Fmetrics "},

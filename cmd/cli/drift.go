@@ -35,7 +35,8 @@ type driftAnswer struct {
 }
 
 func driftCommand(w environment) *cobra.Command {
-	var host, target string
+	var host, target, run string
+	limit := 0
 	c := &cobra.Command{
 		Use: "drift", Short: "List what differs from what playbooks say, and repair it", Args: args(cobra.NoArgs),
 		Long: "List the resources that differ from what playbooks say, from the newest dry runs, and what was checked\n" +
@@ -43,42 +44,55 @@ func driftCommand(w environment) *cobra.Command {
 	}
 	c.Flags().StringVar(&host, "host", "", "only this host")
 	c.Flags().StringVar(&target, "target", "", "only this target, by its id")
-	c = clientCommand(w, c, func(ctx context.Context, c *client, _ []string, out printer) error {
-		all, err := c.drift(ctx, url.Values{"host": {host}, "target": {target}})
+	c.Flags().StringVar(&run, "reconcile-run-id", "", "only what this run was made to repair, by its `id`")
+	c.Flags().IntVar(&limit, "limit", mostListed, "maximum number of resources, and of hosts")
+	c = clientCommand(w, c, watching(c, func(ctx context.Context, c *client, _ []string, out printer) error {
+		query := url.Values{"host": {host}, "target": {target}, "reconcile_run_id": {run}}
+		all, err := c.drift(ctx, query, limit)
 		switch {
 		case err != nil:
 			return err
 		case out.json:
+			out.list = "resources"
 			return out.document(all)
 		case all.Hosts == 0:
 			_, _ = fmt.Fprintln(w.err, "writ: no dry run has checked a host")
 			return nil
 		}
 		printDrift(w, all)
+		if limit < max(all.Total, all.Hosts) {
+			out.cutOff(limit, "resources, and hosts")
+		}
 		return nil
-	})
+	}))
 	c.AddCommand(driftReconcileCommand(w), driftIgnoreCommand(w))
 	return c
 }
 
-// drift reads every page of drift.
-func (c *client) drift(ctx context.Context, query url.Values) (driftAnswer, error) {
+// drift reads the pages of drift until it has a number of resources, and of hosts.
+func (c *client) drift(ctx context.Context, query url.Values, limit int) (driftAnswer, error) {
 	for name, values := range query {
 		if values[0] == "" {
 			query.Del(name)
 		}
 	}
 	all := driftAnswer{Resources: []map[string]any{}}
-	for offset := 0; ; offset += page.MaxRows {
+	if err := checkLimit(limit); err != nil {
+		return all, err
+	}
+	for offset := 0; ; {
+		rows := min(page.MaxRows, limit-offset)
 		query.Set("offset", strconv.Itoa(offset))
+		query.Set("limit", strconv.Itoa(rows))
 		var got driftAnswer
 		if err := c.call(ctx, http.MethodGet, driftPath+"?"+query.Encode(), nil, &got); err != nil {
 			return all, err
 		}
-		rows, hosts := append(all.Resources, got.Resources...), append(all.Coverage, got.Coverage...)
+		found, hosts := append(all.Resources, got.Resources...), append(all.Coverage, got.Coverage...)
 		all = got
-		all.Resources, all.Coverage, all.Count = rows, hosts, len(rows)
-		if len(got.Resources) < page.MaxRows && len(got.Coverage) < page.MaxRows {
+		all.Resources, all.Coverage, all.Count = found, hosts, len(found)
+		offset += rows
+		if last := len(got.Resources) < rows && len(got.Coverage) < rows; last || offset >= limit {
 			return all, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,8 +25,9 @@ const estateExample = `  writ estate --keys ansible_distribution --keys ansible_
   writ estate --diff 7d`
 
 type estateFlags struct {
-	at, diff, query string
-	keys            []string
+	at, diff, query, after string
+	keys                   []string
+	limit                  int
 }
 
 func estateCommand(w environment) *cobra.Command {
@@ -39,12 +41,16 @@ func estateCommand(w environment) *cobra.Command {
 	c.Flags().StringVar(&f.diff, "diff", "", "earlier `time` to compare with")
 	c.Flags().StringVarP(&f.query, "query", "q", "", "only hosts whose facts fit, such as 'ansible_distribution=Debian'")
 	c.Flags().StringArrayVar(&f.keys, "keys", nil, "`key` of a fact to show, with all below it (repeatable)")
-	return clientCommand(w, c, func(ctx context.Context, c *client, _ []string, out printer) error {
+	c.Flags().StringVar(&f.after, "after", "", "only hosts whose names come after this `name`")
+	c.Flags().IntVar(&f.limit, "limit", 0, "maximum number of hosts; 0 is all of them")
+	c.MarkFlagsMutuallyExclusive("diff", "after")
+	c.MarkFlagsMutuallyExclusive("diff", "limit")
+	return clientCommand(w, c, watching(c, func(ctx context.Context, c *client, _ []string, out printer) error {
 		if f.diff != "" {
 			return f.compare(ctx, c, out)
 		}
 		return f.list(ctx, c, out)
-	})
+	}))
 }
 
 // standardKeys are the columns of a list without --keys.
@@ -79,6 +85,19 @@ func (c *client) copy(ctx context.Context, path string, out io.Writer) error {
 	return nil
 }
 
+// printAnswer prints an answer as a document, as it comes if it may be.
+func (c *client) printAnswer(ctx context.Context, path string, q url.Values, list string, out printer) error {
+	if out.streams() {
+		return c.copy(ctx, path+"?"+q.Encode(), out.out)
+	}
+	raw, err := c.fetch(ctx, path, q)
+	if err != nil {
+		return err
+	}
+	out.list = list
+	return out.document(raw)
+}
+
 // history is what an answer leaves out.
 type history struct {
 	Withheld      int        `json:"withheld"`
@@ -101,13 +120,16 @@ func (f *estateFlags) list(ctx context.Context, c *client, out printer) error {
 		return err
 	}
 	q := url.Values{}
-	for name, v := range map[string]string{"at": at, "q": f.query} {
+	for name, v := range map[string]string{"at": at, "q": f.query, "after": f.after} {
 		if v != "" {
 			q.Set(name, v)
 		}
 	}
+	if f.limit != 0 {
+		q.Set("limit", strconv.Itoa(f.limit))
+	}
 	if q["keys"] = f.keys; out.json {
-		return c.copy(ctx, "/v1/estate?"+q.Encode(), out.out)
+		return c.printAnswer(ctx, "/v1/estate", q, "hosts", out)
 	}
 	if len(f.keys) == 0 {
 		q["keys"] = standardKeys()
@@ -118,7 +140,8 @@ func (f *estateFlags) list(ctx context.Context, c *client, out printer) error {
 			Facts      map[string]json.RawMessage `json:"facts"`
 			GatheredAt time.Time                  `json:"gathered_at"`
 		} `json:"hosts"`
-		At time.Time `json:"at"`
+		At   time.Time `json:"at"`
+		More bool      `json:"has_more"`
 		history
 	}
 	if err := c.call(ctx, http.MethodGet, "/v1/estate?"+q.Encode(), nil, &page); err != nil {
@@ -145,6 +168,9 @@ func (f *estateFlags) list(ctx context.Context, c *client, out printer) error {
 	}
 	s.table(heading, rows)
 	page.print(s)
+	if page.More {
+		out.cutOff(len(page.Hosts), "hosts")
+	}
 	return nil
 }
 
@@ -172,7 +198,7 @@ func (f *estateFlags) compare(ctx context.Context, c *client, out printer) error
 		}
 	}
 	if out.json {
-		return c.copy(ctx, "/v1/estate/diff?"+q.Encode(), out.out)
+		return c.printAnswer(ctx, "/v1/estate/diff", q, "changed", out)
 	}
 	var d struct {
 		Changed []struct {

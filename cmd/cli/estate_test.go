@@ -44,12 +44,14 @@ func TestEstateCommand(t *testing.T) {
 		out, errs string
 		query     url.Values
 	}{
-		{[]string{"--keys", "ansible_kernel", "--keys", "ansible_interfaces", "--at", "2026-05-01T12:00:00Z", "-q", "a=1"},
+		{[]string{"--keys", "ansible_kernel", "--keys", "ansible_interfaces", "--at", "2026-05-01T12:00:00Z", "-q", "a=1",
+			"--after", "aa", "--limit", "9"},
 			exitDone, "HOST       GATHERED  ansible_interfaces  ansible_kernel\n" +
 				"db\\x1b[2J  1h        [\"lo\"]              6.1\n" +
 				"web        now                           6.2\n" +
 				"1 host withheld, since you may not read the run that gathered them\n", "",
-			url.Values{"keys": {"ansible_kernel", "ansible_interfaces"}, "at": {"2026-05-01T12:00:00Z"}, "q": {"a=1"}}},
+			url.Values{"keys": {"ansible_kernel", "ansible_interfaces"}, "at": {"2026-05-01T12:00:00Z"}, "q": {"a=1"},
+				"after": {"aa"}, "limit": {"9"}}},
 		{[]string{"--json"}, exitDone, estateAnswer, "", url.Values{}},
 		{[]string{"--json", "-q", "cut"}, exitFailed, estateAnswer[:20], "not complete", url.Values{"q": {"cut"}}},
 		{[]string{"-q", "cut"}, exitFailed, "", "EOF", nil},

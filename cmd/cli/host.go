@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -82,17 +81,17 @@ func hostsCommand(w environment) *cobra.Command {
 	c.Flags().IntVar(&window, "window", estate.DefaultWindow, "`number` of newest runs that count, at most 100")
 	c.Flags().StringVarP(&query, "query", "q", "", "a part of the name, in any case")
 	c.Flags().IntVar(&limit, "limit", 20, "maximum number of hosts")
-	return clientCommand(w, c, func(ctx context.Context, c *client, _ []string, out printer) error {
-		if window < 1 || limit < 1 {
-			return usagef("--window, --limit: expected a number above zero")
+	return clientCommand(w, c, watching(c, func(ctx context.Context, c *client, _ []string, out printer) error {
+		if err := checkWindow(window); err != nil {
+			return err
 		}
-		q := url.Values{"window": {strconv.Itoa(window)}, "limit": {strconv.Itoa(limit)}, "q": {query}}
-		var raw json.RawMessage
-		err := c.call(ctx, http.MethodGet, "/v1/fleet?"+q.Encode(), nil, &raw)
+		q := url.Values{"window": {strconv.Itoa(window)}, "q": {query}}
+		raw, err := c.whole(ctx, "list-hosts", "/v1/fleet", q, limit)
 		switch {
 		case err != nil:
 			return err
 		case out.json:
+			out.list = "hosts"
 			return out.document(raw)
 		}
 		var page struct {
@@ -120,7 +119,14 @@ func hostsCommand(w environment) *cobra.Command {
 			_, _ = fmt.Fprintf(s.w, "%d of %d hosts; --limit shows more\n", len(page.Hosts), page.Total)
 		}
 		return nil
-	})
+	}))
+}
+
+func checkWindow(window int) error {
+	if window < 1 {
+		return usagef("--window: expected a number above zero")
+	}
+	return nil
 }
 
 // hostPage is everything about a host.
@@ -180,12 +186,17 @@ func shownFacts() []string {
 const shownRuns = 10
 
 func hostCommand(w environment) *cobra.Command {
-	return clientCommand(w, &cobra.Command{
+	window := 0
+	c := &cobra.Command{
 		Use: "host NAME", Short: "Show how a host did in its recent runs", Args: args(cobra.ExactArgs(1)),
 		Example: "  writ host web-1.example.net",
-	}, func(ctx context.Context, c *client, a []string, out printer) error {
-		var raw json.RawMessage
-		err := c.call(ctx, http.MethodGet, "/v1/hosts/"+url.PathEscape(a[0]), nil, &raw)
+	}
+	c.Flags().IntVar(&window, "window", estate.DefaultWindow, "`number` of newest runs that count, at most 100")
+	return clientCommand(w, c, watching(c, func(ctx context.Context, c *client, a []string, out printer) error {
+		if err := checkWindow(window); err != nil {
+			return err
+		}
+		raw, err := c.fetch(ctx, "/v1/hosts/"+url.PathEscape(a[0]), url.Values{"window": {strconv.Itoa(window)}})
 		switch {
 		case err != nil:
 			return err
@@ -198,7 +209,7 @@ func hostCommand(w environment) *cobra.Command {
 		}
 		p.print(newScreen(out.environment), clock.New().Now())
 		return nil
-	})
+	}))
 }
 
 func (p *hostPage) print(s screen, now time.Time) {

@@ -75,7 +75,7 @@ func TestHostCommands(t *testing.T) {
 		code  int
 		wants []string
 	}{
-		{"hosts --window 30", exitDone, []string{"2/3", "2 flaky", "FoU?", "1 of 7 hosts"}},
+		{"hosts --window 30 --limit 1", exitDone, []string{"2/3", "2 flaky", "FoU?", "1 of 7 hosts"}},
 		{"hosts --window 30 --json", exitDone, []string{`"window": 30`}}, {"hosts -q none", exitDone, []string{"no hosts"}},
 		{"hosts --window 0", exitUsage, []string{"above zero"}}, {"hosts --limit=-1", exitUsage, nil},
 		{"hosts web", exitUsage, nil}, {"host", exitUsage, nil},

@@ -35,15 +35,14 @@ func licenseCommand(w environment) *cobra.Command {
 }
 
 func licenseShowCommand(w environment) *cobra.Command {
-	return clientCommand(w, &cobra.Command{
-		Use: "show", Short: "Show the licence of the server", Args: args(cobra.NoArgs),
-	}, func(ctx context.Context, c *client, _ []string, out printer) error {
+	c := &cobra.Command{Use: "show", Short: "Show the licence of the server", Args: args(cobra.NoArgs)}
+	return clientCommand(w, c, watching(c, func(ctx context.Context, c *client, _ []string, out printer) error {
 		var l license
 		if err := c.call(ctx, http.MethodGet, "/v1/license", nil, &l); err != nil {
 			return err
 		}
 		return l.print(out)
-	})
+	}))
 }
 
 // print prints a licence as lines.

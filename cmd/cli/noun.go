@@ -290,10 +290,13 @@ func handmade(w environment, n noun) []*cobra.Command {
 	case "change":
 		return []*cobra.Command{renamed(changesCommand(w), "list"), renamed(changeCommand(w), "show CHANGE")}
 	case "estate":
-		return []*cobra.Command{renamed(estateCommand(w), "show")}
+		show := renamed(estateCommand(w), "show")
+		show.Aliases = []string{"list", "ls"}
+		return []*cobra.Command{show}
 	case "drift":
 		list := renamed(driftCommand(w), "list")
 		list.RemoveCommand(list.Commands()...)
+		list.Aliases = []string{"show"}
 		return []*cobra.Command{list}
 	}
 	return nil

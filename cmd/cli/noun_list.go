@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -25,16 +26,53 @@ type listed struct {
 	more  bool // the server has more rows
 }
 
+// document is the list as one answer: the members of its last page that are not of that page alone, with all rows.
+func (l listed) document(list string) map[string]any {
+	doc := map[string]any{}
+	for k, v := range l.extra {
+		doc[k] = v
+	}
+	for _, k := range []string{"offset", "next_offset", "limit", "$schema"} {
+		delete(doc, k)
+	}
+	doc[list], doc["count"] = l.rows, len(l.rows)
+	return doc
+}
+
+// checkLimit checks the value of --limit.
+func checkLimit(limit int) error {
+	if limit < 1 {
+		return usagef("--limit: expected a number above zero")
+	}
+	return nil
+}
+
+// whole reads the pages of a list as one answer.
+func (c *client) whole(
+	ctx context.Context, id, path string, query url.Values, limit int,
+) (json.RawMessage, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	o, _ := apidoc.Find(id)
+	all, err := c.list(ctx, o, path, query, limit)
+	if err != nil {
+		return nil, err
+	}
+	return marshal(all.document(o.List), "")
+}
+
 // list reads the pages of a list until it has a number of rows.
 func (c *client) list(
 	ctx context.Context, o apidoc.Operation, path string, query url.Values, limit int,
 ) (listed, error) {
 	all := listed{rows: []json.RawMessage{}}
+	query = maps.Clone(query) // the next reading begins with the first page again
 	for {
 		if hasMember(o.Query, "limit") {
 			query.Set("limit", strconv.Itoa(min(pageRows, limit-len(all.rows))))
 		}
-		if hasMember(o.Query, "offset") {
+		if pagedByOffset(o) {
 			query.Set("offset", strconv.Itoa(len(all.rows)))
 		}
 		raw, err := c.fetch(ctx, path, query)
@@ -60,17 +98,23 @@ func (c *client) list(
 	}
 }
 
+// pagedByOffset reports whether a page is found by its offset. A cursor is better: it stays correct while rows come.
+func pagedByOffset(o apidoc.Operation) bool {
+	return hasMember(o.Query, "offset") && !hasMember(o.Query, "cursor")
+}
+
 // next moves a query to the page after the last answer, and reports whether there is one. A page is found by its
 // offset, or by the member next_X of the answer, which is the parameter X.
 func (c *client) next(o apidoc.Operation, all listed, query url.Values) bool {
-	if hasMember(o.Query, "offset") {
+	if pagedByOffset(o) {
 		var total int
 		_ = json.Unmarshal(all.extra["total"], &total)
 		return len(all.rows) < total
 	}
 	for _, m := range o.Query {
-		if raw := all.extra["next_"+m.Name]; raw != nil && string(raw) != "null" {
-			query.Set(m.Name, strings.Trim(string(raw), `"`))
+		next := strings.Trim(string(all.extra["next_"+m.Name]), `"`)
+		if next != "" && next != "null" && m.Name != "offset" {
+			query.Set(m.Name, next)
 			return true
 		}
 	}
@@ -84,8 +128,8 @@ func (n *noun) listCommand(w environment, o operation) *cobra.Command {
 	c.Flags().IntVar(&limit, "limit", mostListed, "maximum number of rows")
 	c.Flags().BoolVar(&watch, "watch", false, "draw the list again every 2 seconds until interrupted")
 	return n.completed(w, o, c, func(ctx context.Context, cl *client, a []string, out printer) error {
-		if limit < 1 {
-			return usagef("--limit: expected a number above zero")
+		if err := checkLimit(limit); err != nil {
+			return err
 		}
 		q, err := query(w)
 		if err != nil {
@@ -114,15 +158,8 @@ func (n *noun) list(
 		return err
 	}
 	if out.json {
-		doc := map[string]any{}
-		for k, v := range all.extra {
-			doc[k] = v
-		}
-		for _, k := range []string{"offset", "limit", "$schema"} {
-			delete(doc, k)
-		}
-		doc[o.List], doc["count"] = all.rows, len(all.rows)
-		return out.document(doc)
+		out.list = o.List
+		return out.document(all.document(o.List))
 	}
 	if len(all.rows) == 0 {
 		_, _ = fmt.Fprintf(out.err, "writ: no %s\n", n.rowsOf(o))
@@ -130,9 +167,14 @@ func (n *noun) list(
 	}
 	printRows(out, n.columnsOf(o, out.wide, all.rows), all.rows)
 	if all.more {
-		_, _ = fmt.Fprintf(out.err, "writ: these are the first %d %s; --limit shows more\n", len(all.rows), n.rowsOf(o))
+		out.cutOff(len(all.rows), n.rowsOf(o))
 	}
 	return nil
+}
+
+// cutOff tells that a list ends at its limit.
+func (o printer) cutOff(rows int, what string) {
+	_, _ = fmt.Fprintf(o.err, "writ: these are the first %d %s; --limit shows more\n", rows, what)
 }
 
 // rowsOf is what the rows of a list are, in people's words.
@@ -283,6 +325,16 @@ func watched(
 			return nil
 		case <-tick.C:
 		}
+	}
+}
+
+// watching adds --watch to a command that shows what is now. It returns run as it is with that flag.
+func watching[T any](
+	c *cobra.Command, run func(context.Context, T, []string, printer) error,
+) func(context.Context, T, []string, printer) error {
+	again := c.Flags().Bool("watch", false, "show it again every 2 seconds until interrupted")
+	return func(ctx context.Context, from T, a []string, out printer) error {
+		return watched(ctx, out, *again, watchEvery, func(ctx context.Context) error { return run(ctx, from, a, out) })
 	}
 }
 

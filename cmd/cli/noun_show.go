@@ -42,7 +42,7 @@ func (n *noun) showCommand(w environment, o operation) *cobra.Command {
 			return err
 		}
 		// A signature is over the bytes of a document.
-		if selects := out.json && (out.form != formJSON || out.jq != nil); document && !(signed && selects) {
+		if selects := out.json && !out.streams(); document && !(signed && selects) {
 			return cl.save(ctx, w, paths[0], q, file)
 		}
 		return watched(ctx, out, watch, watchEvery, func(ctx context.Context) error {
@@ -78,6 +78,7 @@ func (n *noun) show(ctx context.Context, c *client, o operation, paths []string,
 	}
 	list, ok := n.operation("list")
 	if len(answers) > 1 && out.json && ok {
+		out.list = list.List
 		return out.document(map[string]any{list.List: answers, "count": len(answers)})
 	}
 	for i, raw := range answers {
@@ -244,7 +245,10 @@ func tableOf(v *yaml.Node) ([]apidoc.Member, []json.RawMessage) {
 
 // runShowCommand shows a run as the command runs does.
 func runShowCommand(w environment) *cobra.Command {
-	return ofRuns(w, &cobra.Command{
+	c := &cobra.Command{
 		Use: "show RUN", Short: "Show a run: what it is, what it waits for, its outcome", Args: args(cobra.ExactArgs(1)),
-	}, func(ctx context.Context, c *client, a []string, out printer) error { return showRun(ctx, c, a[0], out) })
+	}
+	return ofRuns(w, c, watching(c, func(ctx context.Context, c *client, a []string, out printer) error {
+		return showRun(ctx, c, a[0], out)
+	}))
 }

@@ -16,56 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
-
-	"github.com/writ-automation/writ/cmd/cli/internal/apidoc"
 )
-
-// TestEveryOperationHasACommand: each operation of the API is a command, or says what takes its place.
-func TestEveryOperationHasACommand(t *testing.T) {
-	t.Parallel()
-	root := rootCommand(environment{})
-	without := withoutCommand()
-	have := map[string]string{}
-	for _, n := range nouns() {
-		parent := root
-		if n.under != "" {
-			parent = child(root, n.under)
-		}
-		for _, o := range n.operations() {
-			c := child(child(parent, n.use()), o.verb)
-			if c == nil {
-				t.Errorf("%s: there is no writ %s %s", o.ID, n.name, o.verb)
-				continue
-			}
-			have[o.ID] = c.CommandPath()
-			if !strings.HasPrefix(c.Long, o.Summary) {
-				continue // it is written by hand
-			}
-			for _, m := range o.Query {
-				if page := m.Name == "download" || m.Name == "offset" || m.Name == "cursor"; !page && c.Flag(flagOf(m)) == nil {
-					t.Errorf("%s has no flag for %s", c.CommandPath(), m.Name)
-				}
-			}
-			for _, m := range writable(o.Body) {
-				plain := m.Type != "array" || m.Items == "string"
-				argument := o.verb == "add" && m.Name == "user_id"
-				if plain && !argument && len(m.Members) == 0 && m.Type != "" && c.Flag(flagOf(m)) == nil {
-					t.Errorf("%s has no flag for %s", c.CommandPath(), m.Name)
-				}
-			}
-		}
-	}
-	for _, o := range apidoc.Operations() {
-		reason, excepted := without[o.ID]
-		if command := have[o.ID]; (command == "") != excepted || excepted && reason == "" {
-			t.Errorf("%s: the command is %q, what takes its place is %q", o.ID, command, reason)
-		}
-		delete(without, o.ID)
-	}
-	for id := range without {
-		t.Errorf("there is no operation %s", id)
-	}
-}
 
 // TestNounsAreMadeWhenWanted: a command line makes only the verbs of the noun that it names.
 func TestNounsAreMadeWhenWanted(t *testing.T) {

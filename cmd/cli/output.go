@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/itchyny/gojq"
@@ -78,9 +79,13 @@ type printer struct {
 	form     string
 	jq       *gojq.Query
 	template *gotemplate.Template
-	json     bool // print a document
-	wide     bool // tables show every column
+	json     bool   // print a document
+	wide     bool   // tables show every column
+	list     string // the list of a document whose items are the rows of CSV; its only list if empty
 }
+
+// streams reports whether an answer may be printed as it comes, since its document is wanted as it is.
+func (o printer) streams() bool { return o.form == formJSON && o.jq == nil }
 
 // print prints a line, or its view as a document.
 func (o printer) print(view any, line string, args ...any) error {
@@ -114,7 +119,7 @@ func (o printer) document(view any) error {
 		return writeYAML(o.out, raw)
 	case o.form == formCSV:
 		var b bytes.Buffer
-		if err := writeCSV(&b, raw); err != nil {
+		if err := writeCSV(&b, raw, o.list); err != nil {
 			return err
 		}
 		return o.text(b.String())
@@ -222,21 +227,20 @@ func plainStyle(n *yaml.Node) {
 
 // writeCSV prints the rows of a list, or an object as one row, with a heading (RFC 4180). Members that are objects or
 // lists are JSON in their cell.
-func writeCSV(w io.Writer, raw []byte) error {
+func writeCSV(w io.Writer, raw []byte, list string) error {
 	doc, err := ordered(raw)
 	if err != nil {
 		return err
 	}
-	rows := rowsOf(doc)
+	rows := slices.DeleteFunc(rowsOf(doc, list), func(r *yaml.Node) bool { return r.Kind != yaml.MappingNode })
 	var heading []string
 	at := map[string]int{}
 	for _, r := range rows {
 		for i := 0; i+1 < len(r.Content); i += 2 {
-			if name := r.Content[i].Value; r.Kind == yaml.MappingNode {
-				if _, known := at[name]; !known {
-					at[name] = len(heading)
-					heading = append(heading, name)
-				}
+			name := r.Content[i].Value
+			if _, known := at[name]; !known {
+				at[name] = len(heading)
+				heading = append(heading, name)
 			}
 		}
 	}
@@ -255,12 +259,20 @@ func writeCSV(w io.Writer, raw []byte) error {
 	return out.Error()
 }
 
-// rowsOf returns the items of the only list of objects in a document, else the document.
-func rowsOf(doc *yaml.Node) []*yaml.Node {
+// rowsOf returns the items of a list of objects in a document: of the one that is named, else of the only one. Without
+// it, and of what has an id, the document is the row.
+func rowsOf(doc *yaml.Node, list string) []*yaml.Node {
+	if doc.Kind == yaml.SequenceNode {
+		return doc.Content
+	}
 	var lists []*yaml.Node
-	for i := 1; i < len(doc.Content); i += 2 {
-		if v := doc.Content[i]; v.Kind == yaml.SequenceNode && (len(v.Content) == 0 ||
-			v.Content[0].Kind == yaml.MappingNode) {
+	for i := 0; i+1 < len(doc.Content); i += 2 {
+		name, v := doc.Content[i].Value, doc.Content[i+1]
+		if list == "" && name == "id" {
+			return []*yaml.Node{doc}
+		}
+		objects := v.Kind == yaml.SequenceNode && (len(v.Content) == 0 || v.Content[0].Kind == yaml.MappingNode)
+		if objects && (list == "" || list == name) {
 			lists = append(lists, v)
 		}
 	}

@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,9 +45,54 @@ func TestOutputForms(t *testing.T) {
 	if code, _, errs := call(t, f, "runs", "--jq", ".runs.x"); code != exitFailed || errs == "" {
 		t.Errorf("an expression that fails: %d %q", code, errs)
 	}
+	// The row is the run, also if one of its lists is empty or has objects.
+	if _, out, _ := call(t, f, "runs", "run_1", "-o", "csv"); !strings.HasPrefix(out, "change,hosts,id,") {
+		t.Errorf("a run as CSV: %s", out)
+	}
 	one, _, _ := call(t, f, "runs", "--json")
 	two, _, _ := call(t, f, "runs", "-o", "json")
 	if one != two {
 		t.Error("--json differs from -o json")
+	}
+}
+
+// TestOutputOfSeveralLists: a document with several lists or an empty one has the rows that its command is about.
+func TestOutputOfSeveralLists(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, map[string]string{
+			"/v1/drift": `{"resources":[{"host":"web","resource":"file /a"},{"host":"db","resource":"file /b"}],` +
+				`"coverage":[{"host":"web"},{"host":"db"}],"count":2,"total":2,"hosts":2}`,
+			"/v1/estate": estateAnswer, "/v1/estate/diff": estateDiff,
+			"/v1/changes/CHG-1": `{"change":"CHG-1","touched":[],"runs":[{"id":"a"},{"id":"b"}],"total":2}`,
+			"/v1/license":       `{"tier":"community","state":"none","features":[]}`,
+			"/v1/list":          `[{"a":1},2,{"b":3}]`,
+		}[r.URL.Path])
+	}))
+	t.Cleanup(s.Close)
+	do := nounCall(t, s.URL)
+	for _, c := range []struct{ args, want string }{
+		{"drift -o csv", "host,resource\nweb,file /a\ndb,file /b\n"},
+		{"drift show -o csv", "host,resource\nweb,file /a\ndb,file /b\n"},
+		{"change CHG-1 -o csv", "id\na\nb\n"}, {"api GET /v1/list -o csv", "a,b\n1,\n,3\n"},
+		{"license show -o csv", "tier,state,id,customer,not_after,features\ncommunity,none,,,,[]\n"},
+		{"estate -o csv", "host,facts,gathered_at,run_id\n" +
+			"db\u001b[2J,\"{\"\"ansible_interfaces\"\":[\"\"lo\"\"]," +
+			"\"\"ansible_kernel\"\":\"\"6.1\"\"}\",2026-05-01T11:00:00Z,r\n" +
+			"web,\"{\"\"ansible_kernel\"\":\"\"6.2\"\"}\",2026-05-01T12:00:00Z,r\n"},
+		{"estate show --jq .hosts[1].facts.ansible_kernel", "6.2\n"},
+		{"estate list -o template={{.count}}", "2\n"}, {"estate --diff 7d --jq .added[]", "new\n"},
+		{"estate --diff 7d -o yaml", "changed:\n  - host: web\n    facts:\n      - key: ansible_kernel\n" +
+			"        from: \"6.1\"\n        to: \"6.2\"\n      - key: gone\n        from: null\n" +
+			"from: \"2026-04-01T12:00:00Z\"\nto: \"2026-05-01T12:00:00Z\"\nadded:\n  - new\nunobserved:\n  - old\nunchanged: 3\nwithheld: 0\n" +
+			"horizon: \"2026-05-01T11:00:00Z\"\nbefore_history: true\n"},
+		{"estate --diff 7d -o csv", "host,facts\nweb,\"[{\"\"from\"\":\"\"6.1\"\",\"\"key\"\":\"\"ansible_kernel\"\"," +
+			"\"\"to\"\":\"\"6.2\"\"},{\"\"from\"\":null,\"\"key\"\":\"\"gone\"\"}]\"\n"},
+	} {
+		code, out, errs := do(strings.Fields(c.args)...)
+		if d := cmp.Diff(c.want, out); d != "" || code != exitDone || errs != "" {
+			t.Errorf("%s: %d %s (-want +got):\n%s", c.args, code, errs, d)
+		}
 	}
 }

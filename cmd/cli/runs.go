@@ -22,10 +22,11 @@ const runsExample = `  writ runs --status failed,interrupted --since 1d
   writ runs latest -o wide`
 
 type listFlags struct {
-	status      []string
-	tool, query string
-	since       time.Duration
-	limit       int
+	status                   []string
+	tool, query, order, task string
+	after, before            string
+	since                    time.Duration
+	limit                    int
 }
 
 func runsCommand(w environment) *cobra.Command {
@@ -38,32 +39,42 @@ func runsCommand(w environment) *cobra.Command {
 	c.Flags().StringSliceVar(&f.status, "status", nil, "only runs in these states")
 	c.Flags().StringVar(&f.tool, "tool", "", "only runs of this tool")
 	c.Flags().StringVarP(&f.query, "query", "q", "", "words, and terms such as label:k=v, host:web1 or actor:admin")
+	c.Flags().StringVar(&f.task, "task", "", "only runs in which a task of this name ran")
+	c.Flags().StringVar(&f.after, "after", "",
+		"only runs submitted at this `time` or later: an RFC 3339 instant, or an age such as 2h or 7d")
+	c.Flags().StringVar(&f.before, "before", "", "only runs submitted before this `time`")
 	config.DaysVar(c.Flags(), &f.since, "since", 0, "only runs submitted in this time, such as 2h or 7d")
+	c.Flags().StringVar(&f.order, "order", "", "newest or oldest first (default newest)")
+	_ = c.RegisterFlagCompletionFunc("order",
+		cobra.FixedCompletions([]string{"newest", "oldest"}, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().IntVar(&f.limit, "limit", 20, "maximum number of runs")
-	return ofRuns(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+	c.MarkFlagsMutuallyExclusive("since", "after")
+	return ofRuns(w, c, watching(c, func(ctx context.Context, c *client, a []string, out printer) error {
 		if len(a) == 1 {
 			return showRun(ctx, c, a[0], out)
 		}
 		return f.list(ctx, c, out)
-	})
+	}))
 }
 
 func (f *listFlags) values(now time.Time) (url.Values, error) {
-	if f.limit < 1 {
-		return nil, usagef("--limit: expected a number above zero")
-	}
-	q := url.Values{"limit": {strconv.Itoa(f.limit)}}
-	if len(f.status) > 0 {
-		q["status"] = f.status
-	}
-	if f.tool != "" {
-		q.Set("tool", f.tool)
-	}
-	if f.query != "" {
-		q.Set("q", f.query)
+	after, err := moment("after", f.after)
+	before, beforeErr := moment("before", f.before)
+	if err := firstError(err, beforeErr); err != nil {
+		return nil, err
 	}
 	if f.since > 0 {
-		q.Set("after", now.Add(-f.since).Format(time.RFC3339))
+		after = now.Add(-f.since).Format(time.RFC3339)
+	}
+	q := url.Values{}
+	for name, v := range map[string]string{"tool": f.tool, "q": f.query, "order": f.order, "task": f.task,
+		"after": after, "before": before} {
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	if len(f.status) > 0 {
+		q["status"] = f.status
 	}
 	return q, nil
 }
@@ -74,11 +85,12 @@ func (f *listFlags) list(ctx context.Context, c *client, out printer) error {
 	if err != nil {
 		return err
 	}
-	var raw json.RawMessage
-	if err := c.call(ctx, http.MethodGet, "/v1/runs?"+q.Encode(), nil, &raw); err != nil {
+	raw, err := c.whole(ctx, "list-runs", "/v1/runs", q, f.limit)
+	if err != nil {
 		return err
 	}
 	if out.json {
+		out.list = "runs"
 		return out.document(raw)
 	}
 	var page struct {

@@ -132,26 +132,9 @@ func tokenNewCommand(w environment) *cobra.Command {
 }
 
 func tokenListCommand(w environment) *cobra.Command {
-	return accountsCommand(w, &cobra.Command{
-		Use: "list", Short: "List tokens, without their secrets", Args: args(cobra.NoArgs),
-	}, func(ctx context.Context, d directory, _ []string, out printer) error {
-		list, err := everyRow(ctx, d.tokens.List)
-		if err != nil {
-			return err
-		}
-		if out.json {
-			return printTokensJSON(out, list)
-		}
-		return printTokens(out, list)
-	})
-}
-
-func printTokensJSON(out printer, list []identity.Token) error {
-	views := make([]tokenView, 0, len(list))
-	for _, t := range list {
-		views = append(views, tokenView(t))
-	}
-	return out.document(map[string]any{"tokens": views, "count": len(views)})
+	return accountsListCommand(w, "tokens", "List tokens, without their secrets",
+		func(d directory) lister[identity.Token] { return d.tokens.List },
+		func(t identity.Token) tokenView { return tokenView(t) }, printTokens)
 }
 
 func printTokens(out printer, list []identity.Token) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ func resetAdmin(ctx context.Context, a *compose.Accounts, owner string, n identi
 		return usagef("--user %s: expected an account with the role admin, and it has the role %s", oneLine(owner, 64),
 			u.Role)
 	}
-	before, err := everyRow(ctx, a.Tokens.List)
+	before, _, err := everyRow(ctx, math.MaxInt, a.Tokens.List)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-automation/writ/ports/identity"
-	"github.com/writ-automation/writ/ports/page"
 )
 
 func userCommand(w environment) *cobra.Command {
@@ -73,40 +72,12 @@ func userNewCommand(w environment) *cobra.Command {
 }
 
 func userListCommand(w environment) *cobra.Command {
-	return accountsCommand(w, &cobra.Command{
-		Use: "list", Short: "List accounts", Args: args(cobra.NoArgs),
-	}, func(ctx context.Context, d directory, _ []string, out printer) error {
-		list, err := everyRow(ctx, d.accounts.List)
-		if err != nil {
-			return err
-		}
-		if out.json {
-			views := make([]userView, 0, len(list))
-			for _, a := range list {
-				views = append(views, viewOfUser(a))
-			}
-			return out.document(map[string]any{"users": views, "count": len(views)})
-		}
-		return printUsers(w, list)
-	})
+	return accountsListCommand(w, "users", "List accounts",
+		func(d directory) lister[identity.Account] { return d.accounts.List }, viewOfUser, printUsers)
 }
 
-// everyRow reads a list window by window.
-func everyRow[T any](ctx context.Context, list func(context.Context, page.Window) ([]T, int, error)) ([]T, error) {
-	var all []T
-	for {
-		rows, total, err := list(ctx, page.Window{Offset: len(all)})
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, rows...); len(rows) == 0 || len(all) >= total {
-			return all, nil
-		}
-	}
-}
-
-func printUsers(w environment, list []identity.Account) error {
-	tw := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+func printUsers(out printer, list []identity.Account) error {
+	tw := tabwriter.NewWriter(out.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tw, "ID\tUSERNAME\tROLE\tPASSWORD\tPROVIDERS\tCREATED")
 	for _, a := range list {
 		password := "no"

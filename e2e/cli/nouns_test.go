@@ -159,7 +159,11 @@ func verbsOf(t *testing.T, u user) {
 		{"run receipt " + run + " --file " + file, ""}, {"run evidence " + run + " --format json", "{"},
 		{"run rerun " + run, "rerun_of"}, {"run logs " + run, "ho"}, {"run matrix " + run, "rev"},
 		{"audit list --limit 5 --object " + run, "run.submit"}, {"audit check", "ok"}, {"audit seal", "install_id"},
-		{"license show", "community"}, {"user show alice admin -o csv", "alice"}, {"credential list --org retail", ""},
+		{"license show -o csv", "community"}, {"user show alice admin -o csv", "alice"}, {"user show alice -o csv", "alice"},
+		{"runs --order oldest --after 1d --before 0s --limit 1 --jq .count", "1"}, {"runs --task none --jq .total", "0"},
+		{"user list --limit 1 --jq .count", "1"}, {"token list --limit 1 -o csv", "tok_"}, {"drift -o csv", ""},
+		{"estate --limit 1 -o yaml", "hosts: []"}, {"estate --diff 1d --jq .unchanged", "0"}, {"changes -o csv", ""},
+		{"hosts --limit 1 --jq .count", "0"}, {"host list -o csv", ""}, {"credential list --org retail", ""},
 		{"grant list --subject user:alice", ""}, {"account show admin", "username"},
 		{"team delete ops --yes", "deleted ops"}, {"org delete retail --yes", "deleted retail"},
 	} {
