@@ -66,9 +66,6 @@ func Execute(docs fs.FS, options ...compose.Option) int {
 func execute(ctx context.Context, w environment, args []string) int {
 	root := commandTree(w, func(noun string) bool { return len(args) == 0 || slices.Contains(args, noun) })
 	root.SetArgs(args)
-	root.SetOut(w.out)
-	root.SetErr(w.err)
-	root.SetIn(w.in)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
 	var code exitCode
@@ -109,6 +106,9 @@ func commandTree(w environment, wanted func(noun string) bool) *cobra.Command {
 	root.Flags().Bool("version", false, "print the version") // without the short flag that cobra would choose
 	root.PersistentFlags().BoolVar(w.plain, "no-color", false, "print no colours, as the variable NO_COLOR demands")
 	root.SetFlagErrorFunc(unknownFlag)
+	root.SetOut(w.out)
+	root.SetErr(w.err)
+	root.SetIn(w.in)
 	root.AddCommand(
 		serveCommand(w), demoCommand(w), desktopCommand(w), workerCommand(w),
 		userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
@@ -123,6 +123,7 @@ func commandTree(w environment, wanted func(noun string) bool) *cobra.Command {
 	)
 	addNouns(root, w, wanted)
 	grouped(root)
+	root.InitDefaultCompletionCmd() // now, so that the manual pages have it too; it keeps the output of the root
 	return root
 }
 

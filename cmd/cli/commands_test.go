@@ -93,3 +93,40 @@ func checkParameters(t *testing.T, c *cobra.Command, o operation, unused map[str
 		t.Errorf("%s has no --watch", c.CommandPath())
 	}
 }
+
+// TestHelpOfTheProgram: the version, the commands below their headings, and the completions of shells, which the
+// reference and the manual pages have too.
+func TestHelpOfTheProgram(t *testing.T) {
+	t.Parallel()
+	do := nounCall(t, "")
+	version := "writ version " + readBuild().Version + "\n"
+	if code, out, errs := do("--version"); code != exitDone || errs != "" || out != version {
+		t.Errorf("--version: %d %q %q", code, out, errs)
+	}
+	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
+		code, out, errs := do(args...)
+		if code != exitDone || errs != "" {
+			t.Errorf("%q: %d %s", args, code, errs)
+		}
+		for _, g := range commandGroups() {
+			_, below, found := strings.Cut(out, "\n"+g[0]+":\n")
+			below, _, _ = strings.Cut(below, "\n\n")
+			for name := range strings.FieldsSeq(g[1]) {
+				if !found || !strings.Contains("\n"+below, "\n  "+name+" ") {
+					t.Errorf("%q: no %s below %s in\n%s", args, name, g[0], out)
+				}
+			}
+		}
+	}
+	code, out, errs := do("completion", "bash")
+	if code != exitDone || errs != "" || !strings.Contains(out, "__start_writ") {
+		t.Errorf("completion bash: %d %.100q %s", code, out, errs)
+	}
+	have := map[string]bool{}
+	eachCommand(rootCommand(environment{}), func(c *cobra.Command) { have[c.CommandPath()] = true })
+	for _, shell := range []string{"bash", "fish", "powershell", "zsh"} {
+		if !have["writ completion "+shell] {
+			t.Errorf("the pages have no writ completion %s", shell)
+		}
+	}
+}
