@@ -59,7 +59,7 @@ var operations = []Operation{
 		{Name: "tokens", Type: "integer"},
 		{Name: "cut", Type: "boolean"},
 	}},
-	{ID: "propose-run", Method: "POST", Path: "/v1/ai/propose-run", Tag: "ai", Summary: "Have a language model propose a run", Description: "The model turns the request into a submission, which is checked like every other one of the caller and is held for approval whatever the policies say. The run has the source proposal and the label proposed-by: ai. An answer that is no valid submission is 400 with the reason ai_proposal_invalid, and nothing is made. Without a provider it is 404 with the reason ai_disabled, and a provider that fails is 503 with ai_failed.", Body: []Member{
+	{ID: "propose-run", Method: "POST", Path: "/v1/ai/propose-run", Tag: "ai", Summary: "Have a language model propose a run", Description: "The model turns the request into a submission, which is checked like every other one of the caller and is held for approval whatever the policies say. The run has the source proposal and the label proposed-by: ai. An answer that is no valid submission is 400 with the reason ai_proposal_invalid, one that sets a reserved variable is 400 with vars_reserved, and nothing is made. Without a provider it is 404 with the reason ai_disabled, and a provider that fails is 503 with ai_failed.", Body: []Member{
 		{Name: "request", Type: "string", Description: "At most 8 KiB.", Required: true},
 	}, Answer: []Member{
 		{Name: "id", Type: "string"},
