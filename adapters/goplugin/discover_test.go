@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestPermissions checks that a plugin is refused if another account may write its file or owns it, and so is a directory.
+// TestPermissions checks that a plugin which another account may write or owns is refused, and such a directory too.
 // Keeps T09.
 func TestPermissions(t *testing.T) {
 	t.Parallel()

@@ -55,8 +55,11 @@ func Open(ctx context.Context, c Config) (*Host, error) { return open(ctx, c, de
 
 func open(ctx context.Context, c Config, bounds pace) (*Host, error) {
 	h := &Host{Config: c, pace: bounds, end: func() {}}
-	if err := h.clear(); err != nil || c.Dir == "" {
-		return h, err
+	if err := h.clear(); err != nil {
+		return nil, err
+	}
+	if c.Dir == "" {
+		return h, nil
 	}
 	list, err := discover(c.Dir)
 	if err != nil {

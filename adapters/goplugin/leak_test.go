@@ -89,15 +89,15 @@ func TestVariablesStayAtTheStart(t *testing.T) {
 	}
 }
 
-// TestTexts checks what is shown of texts: of errors and of a plugin's answers, also those that were cut within a value.
+// TestTexts checks what is shown of errors and of a plugin's answers, also of those that were cut within a value.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	p := newSupervised(&Host{Config: Config{Log: new(record).logger(), Env: map[string]map[string]secret.Text{
 		"p": {"TOKEN": "c4nary-token", "PEM": "-----BEGIN-----\nc4naryc4nary\n-----END-----\n", "TINY": "a"},
 	}}}, found{name: "p"})
 	for text, want := range map[string]string{
-		"plain": "plain", "a c4nary-token!": "a ***!", "a c4nary-t...": "a ...", "BEGIN-----\nc4naryc4nary": "BEGIN----- ***",
-		`"c4nary-token"`: `"***"`,
+		"plain": "plain", "a c4nary-token!": "a ***!", "a c4nary-t...": "a ...",
+		"BEGIN-----\nc4naryc4nary": "BEGIN----- ***", `"c4nary-token"`: `"***"`,
 	} {
 		if got := p.short(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)

@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/hashicorp/go-plugin/runner"
-	"golang.org/x/sys/unix"
 
 	"github.com/writ-automation/writ/platform/boundary"
 	"github.com/writ-automation/writ/platform/program"
@@ -110,10 +110,13 @@ func (p *process) stop() error {
 	return errors.Join(p.box.Close(), p.dir.Close(), program.Remove(p.cmd.Dir))
 }
 
-// connect connects to the socket that was opened, whatever has its name by now. The path of the descriptor is short.
+// connect connects to the socket that was opened, whatever has its name by now. Paths of sockets have little room.
 func (p *process) connect(ctx context.Context) (net.Conn, error) {
-	return new(net.Dialer).DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(p.socket.Fd())))
+	return new(net.Dialer).DialContext(ctx, "unix", pathOf(p.socket))
 }
+
+// pathOf returns a path of an open file.
+func pathOf(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
 // Stdout returns what the process prints: the handshake.
 func (p *process) Stdout() io.ReadCloser { return p.stdout }
@@ -149,6 +152,9 @@ func (p *process) Diagnose(context.Context) string {
 	}
 }
 
+// openPath is O_PATH of Linux, which package syscall does not have.
+const openPath = 0x200000
+
 // PluginToHost opens the socket that the process offers, which is in its directory. The process could make a link there
 // to the socket of another service, so that links are not followed.
 func (p *process) PluginToHost(network, address string) (string, string, error) {
@@ -156,11 +162,10 @@ func (p *process) PluginToHost(network, address string) (string, string, error) 
 	if network != "unix" || name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return "", "", errors.New("it offers another address than a unix socket in its working directory")
 	}
-	fd, err := unix.Openat(int(p.dir.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return "", "", fmt.Errorf("open the socket that it offers: %w", err)
+	var err error
+	if p.socket, err = os.OpenFile(pathOf(p.dir)+"/"+name, openPath|syscall.O_NOFOLLOW, 0); err != nil {
+		return "", "", fmt.Errorf("open the socket that it offers: %w", errors.Unwrap(err))
 	}
-	p.socket = os.NewFile(uintptr(fd), name)
 	info, err := p.socket.Stat()
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
 		err = errors.New("what it offers in its working directory is no socket")
