@@ -189,8 +189,8 @@ e2e: setup binaries ## the real binary
 	@$(PG) $(MAKE) --no-print-directory test-plain PACKAGES=./e2e/...
 
 golden: ## write what is generated: the tables in docs and the golden files
-	go test ./adapters/httpapi ./adapters/web ./cmd/cli/internal/manifest ./cmd/cli/internal/apidoc ./cmd/cli ./modules/policy/internal/risk -count=1 -p 1 -run Golden -update
-	go test ./e2e/arch ./cmd/cli/internal/manifest -count=1 -run 'Page' -update
+	$(PLAIN) go test -vet=off $(FLAGS) ./adapters/httpapi ./adapters/web ./cmd/cli/internal/manifest ./cmd/cli/internal/apidoc ./cmd/cli ./modules/policy/internal/risk -count=1 -p 1 -run Golden -update
+	$(PLAIN) go test -vet=off $(FLAGS) ./e2e/arch ./cmd/cli/internal/manifest -count=1 -run 'Page' -update
 
 generate: ## write the Go code of the components of the web interface, and of the protocol of plugins
 	cd adapters/web && go generate .
