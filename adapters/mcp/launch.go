@@ -22,9 +22,9 @@ func launchTool() sdk.Tool {
 	return sdk.Tool{
 		Name: "launch_template",
 		Description: "Launch a template: as a dry run, which changes nothing, unless dry_run is false. A real launch needs " +
-			"confirm, and dry_run_id of a dry run of the same template that succeeded within the last hour, and since which " +
-			"nothing was changed. A template that allows no dry run is not launched. Ask the user before a real launch. " +
-			"Policies can deny the run or hold it until a person approves.",
+			"confirm, and dry_run_id of a dry run of the same template that succeeded within the last hour and after the " +
+			"last change of the template. A template that allows no dry run is not launched. Ask the user before a real " +
+			"launch. Policies can deny the run or hold it until a person approves.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &changes},
 	}
 }

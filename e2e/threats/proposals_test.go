@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestProposedValuesAreData: a template in a variable that a model proposed is printed and never evaluated, and so it is
-// by a rerun, which is held like the proposal.
+// TestProposedValuesAreData: a template in a variable that a model proposed is printed and never evaluated, and so it
+// is by a rerun, which is held like the proposal.
 // Keeps T17, T34.
 func TestProposedValuesAreData(t *testing.T) {
 	t.Parallel()

@@ -76,6 +76,7 @@ func TestPromptsHoldNoValues(t *testing.T) {
 	w.run.Name, w.run.Error = "Patch c4nary-var-run 4711", "c4\x1b[1mnary-env-run {\"b\":\"c4\\\"ry\"} for "+long
 	w.run.StepName, w.run.Spec.Playbook = "c4nary-var-run", "c4nary-var-run.yml"
 	w.message, w.resource = "for c4nary-var-run 4711 c4nary-var-rescued "+long[:4000], "c4nary-var-run (4711)"
+	w.cutResource = "file /etc/motd [{'a': 'c4nary-lo... " + strings.Repeat("0", 32) + "]"
 	child := &runs.Run{ID: "run_3", Kind: runs.Step, StepName: "one", Status: runs.Failed, Vars: vars("step"),
 		Spec: runs.Spec{Tool: "bash", Env: map[string]string{"B": "c4nary-env-child"}}}
 	well := &runs.Run{ID: "run_4", Kind: runs.Step, StepName: "two", Status: runs.Succeeded, Outputs: vars("rescued")}
@@ -99,6 +100,9 @@ func TestPromptsHoldNoValues(t *testing.T) {
 			if w.got(text) {
 				t.Errorf("%s: %q in %s", name, text, w.heard.Prompt)
 			}
+		}
+		if name == "ask" && !w.got("motd [{'a': '\"") {
+			t.Errorf("a resource that was cut: %s", w.heard.Prompt)
 		}
 		if name == "explain" && !w.got("pin=*** \"***\" 47110") ||
 			(name == "explain" || name == "ask") && !w.got(`"name":"Patch *** ***"`) {

@@ -26,18 +26,19 @@ const key = "k3y/of+the-provider42"
 type fixture struct {
 	runs.Reader // what is not overridden below is never called
 	runs.Insight
-	log       string
-	message   string // of the failure
-	resource  string // that drifts
-	gone      bool   // the run was deleted after it was listed
-	run       *runs.Run
-	children  []*runs.Run
-	submitted []runs.Submission
-	refusal   error // of a submission
-	entries   []audit.Entry
-	calls     []ai.Call // that were counted
-	broken    error     // of the recorder
-	logged    strings.Builder
+	log         string
+	message     string // of the failure
+	resource    string // that drifts
+	cutResource string // another one
+	gone        bool   // the run was deleted after it was listed
+	run         *runs.Run
+	children    []*runs.Run
+	submitted   []runs.Submission
+	refusal     error // of a submission
+	entries     []audit.Entry
+	calls       []ai.Call // that were counted
+	broken      error     // of the recorder
+	logged      strings.Builder
 
 	mu      sync.Mutex
 	heard   extension.AIRequest
@@ -193,7 +194,8 @@ type drifting = interface{ estate.Drift }
 
 func (d drift) Drift(context.Context, estate.DriftQuery) (estate.DriftPage, error) {
 	return estate.DriftPage{Total: 1, Hosts: 1, Findings: []estate.Finding{{Host: "db01", RunID: "run_1",
-		Resource: "file /etc/motd " + d.w.resource, Diff: []byte(`"c4nary-diff"`)}},
+		Resource: "file /etc/motd " + d.w.resource, Diff: []byte(`"c4nary-diff"`)},
+		{Host: "db01", RunID: "run_1", Resource: d.w.cutResource}},
 		Coverage: []estate.HostDrift{{Host: "db01", Drifted: 1, Checked: 4}}}, nil
 }
 

@@ -77,8 +77,8 @@ func (h *handlers) proposing(r *httpapi.Router) {
 		Summary: "Have a language model propose a run",
 		Description: "The model turns the request into a submission, which is checked like every other one of the caller " +
 			"and is held for approval whatever the policies say. The run has the source proposal and the label " +
-			"proposed-by: ai. An answer that is no valid submission is 400 with the reason ai_proposal_invalid, one that sets a " +
-			"reserved variable is 400 with vars_reserved, and nothing is made. Without a provider it is 404 with the reason " +
+			"proposed-by: ai. An answer that is no valid submission is 400 with the reason ai_proposal_invalid, one that sets " +
+			"a reserved variable is 400 with vars_reserved, and nothing is made. Without a provider it is 404 with the reason " +
 			"ai_disabled, and a provider that fails is 503 with ai_failed.",
 		Access: httpapi.Needs("ai", "propose"), Action: audit.RunSubmit, Status: http.StatusCreated,
 		Request: ProposeBody{Request: "Show how long the web servers have been up."}, Example: run,

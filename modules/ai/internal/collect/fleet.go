@@ -8,8 +8,10 @@ import (
 	"github.com/writ-automation/writ/modules/ai/internal/plain"
 	"github.com/writ-automation/writ/modules/ai/internal/prompt"
 	"github.com/writ-automation/writ/ports/estate"
+	"github.com/writ-automation/writ/ports/lazyregexp"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret/mask"
 )
 
 // hostFacts is how a host did in its newest runs.
@@ -84,15 +86,27 @@ func (c *Collector) texts(ctx context.Context) texts {
 	}
 }
 
+// cutEnd is the end of the name of a resource, or of the item in it, that was too long.
+var cutEnd = lazyregexp.New(`\.\.\. [0-9a-f]{32}\]?$`)
+
 // without returns the beginning of a text without values. Of many values few are in a short text, and only they take
-// time.
+// time. A text that was cut is shown up to the value in which it ends.
 func without(values []string, text string) string {
 	text = plain.Output(text)
+	whole := cutEnd.Get().ReplaceAllLiteralString(text, "")
+	begun := whole != text
+	text = whole
 	var found []string
 	for _, v := range values {
 		for line := range strings.SplitSeq(v, "\n") {
-			if line = strings.TrimSpace(line); line != "" && strings.Contains(text, line) {
+			if line = strings.TrimSpace(line); line != "" && strings.Contains(whole, line) {
 				found = append(found, v)
+				break
+			}
+		}
+		for n := min(len(v), len(whole)); begun && n >= mask.MinLen; n-- {
+			if strings.HasSuffix(whole, v[:n]) {
+				text = whole[:min(len(text), len(whole)-n)]
 				break
 			}
 		}

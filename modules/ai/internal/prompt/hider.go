@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/writ-automation/writ/modules/ai/internal/plain"
@@ -12,6 +11,9 @@ import (
 // shortWord is the length in bytes below which a value is hidden only where it is a whole word, since it is a part of
 // other words. One of fewer than mask.MinLen bytes is not hidden, as no secret is.
 const shortWord = 8
+
+// quoted writes a text as documents have it.
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
 
 // Hider hides values in texts.
 type Hider struct {
@@ -30,9 +32,7 @@ func NewHider(values []string) *Hider {
 			long = append(long, v)
 		case len(t) >= mask.MinLen:
 			h.word(t)
-			if quoted, err := json.Marshal(t); err == nil { // as documents have it
-				h.word(string(quoted[1 : len(quoted)-1]))
-			}
+			h.word(quoted.Replace(t))
 		}
 	}
 	h.anywhere = mask.NewFor(long, ai.MaxPrompt)
