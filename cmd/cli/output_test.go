@@ -85,7 +85,8 @@ func TestOutputOfSeveralLists(t *testing.T) {
 		{"estate list -o template={{.count}}", "2\n"}, {"estate --diff 7d --jq .added[]", "new\n"},
 		{"estate --diff 7d -o yaml", "changed:\n  - host: web\n    facts:\n      - key: ansible_kernel\n" +
 			"        from: \"6.1\"\n        to: \"6.2\"\n      - key: gone\n        from: null\n" +
-			"from: \"2026-04-01T12:00:00Z\"\nto: \"2026-05-01T12:00:00Z\"\nadded:\n  - new\nunobserved:\n  - old\nunchanged: 3\nwithheld: 0\n" +
+			"from: \"2026-04-01T12:00:00Z\"\nto: \"2026-05-01T12:00:00Z\"\nadded:\n  - new\n" +
+			"unobserved:\n  - old\nunchanged: 3\nwithheld: 0\n" +
 			"horizon: \"2026-05-01T11:00:00Z\"\nbefore_history: true\n"},
 		{"estate --diff 7d -o csv", "host,facts\nweb,\"[{\"\"from\"\":\"\"6.1\"\",\"\"key\"\":\"\"ansible_kernel\"\"," +
 			"\"\"to\"\":\"\"6.2\"\"},{\"\"from\"\":null,\"\"key\"\":\"\"gone\"\"}]\"\n"},
