@@ -65,7 +65,7 @@ func (c *client) exchange(
 func (c *client) exchangeRaw(
 	ctx context.Context, method, path, tag string, body any,
 ) (raw []byte, newTag string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.limit, answerTimeout))
+	ctx, cancel := c.within(ctx, method)
 	defer cancel()
 	with := *c
 	if tag != "" {
@@ -78,7 +78,7 @@ func (c *client) exchangeRaw(
 	defer func() { _ = resp.Body.Close() }()
 	raw, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return nil, "", fmt.Errorf("read the answer: %w", err)
+		return nil, "", cmp.Or(late(ctx), fmt.Errorf("read the answer: %w", err))
 	}
 	return raw, resp.Header.Get("ETag"), nil
 }

@@ -102,7 +102,7 @@ func changeCommand(w environment) *cobra.Command {
 
 func writeReport(ctx context.Context, c *client, path, file string, out printer) error {
 	c.header = http.Header{"Accept": {"text/html"}}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := c.within(ctx, http.MethodGet)
 	defer cancel()
 	resp, err := c.request(ctx, http.MethodGet, path, nil)
 	if err != nil {

@@ -34,9 +34,8 @@ type client struct {
 	token  string
 	at     endpoint
 	http   *http.Client
-	header http.Header // of every request, in addition to the usual ones
-	// limit is how long an answer to exchangeRaw may take, 0 for answerTimeout.
-	limit time.Duration
+	header http.Header   // of every request, in addition to the usual ones
+	limit  time.Duration // how long an answer may take, 0 for answerTimeout
 }
 
 // apiError is an answer that is no success.
@@ -112,6 +111,9 @@ func (c *client) send(ctx context.Context, method, path string, body []byte) (*h
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
+		if err := late(ctx); err != nil {
+			return nil, err
+		}
 		var ue *url.Error
 		if errors.As(err, &ue) {
 			err = ue.Err
@@ -140,18 +142,34 @@ func readProblem(resp *http.Response) error {
 	return e
 }
 
+// tooLate is the cause of the end of a request that the client waited for no longer.
+type tooLate struct{ error }
+
+// within bounds a request by how long its answer may take.
+func (c *client) within(ctx context.Context, method string) (context.Context, context.CancelFunc) {
+	limit := cmp.Or(c.limit, answerTimeout)
+	next := "it is busy or does not run well: try again, or ask 'writ doctor'"
+	if method != http.MethodGet {
+		next = "it may still do what was asked: look at the result before you repeat it"
+	}
+	return context.WithTimeoutCause(ctx, limit, tooLate{
+		fmt.Errorf("%s did not answer within %s; %s", c.base, limit, next)})
+}
+
+// late returns why the client waited no longer, nil if it was for no such reason.
+func late(ctx context.Context) error {
+	var cause tooLate
+	if errors.As(context.Cause(ctx), &cause) {
+		return cause
+	}
+	return nil
+}
+
 // call sends a request and decodes the answer into out, which may be nil.
 func (c *client) call(ctx context.Context, method, path string, body, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	resp, err := c.request(ctx, method, path, body)
+	raw, _, err := c.exchangeRaw(ctx, method, path, "", body)
 	if err != nil {
 		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return fmt.Errorf("read the answer: %w", err)
 	}
 	if out == nil {
 		return nil

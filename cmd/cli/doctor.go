@@ -73,7 +73,7 @@ Exit codes: 0 no finding is an error, 1 a finding is one or the server does not 
 
 // checkWay checks what only the client sees. Errors: the server does not answer.
 func (c *client) checkWay(ctx context.Context) ([]finding, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := c.within(ctx, http.MethodGet)
 	defer cancel()
 	sent := clock.New().Now()
 	resp, err := c.request(ctx, http.MethodGet, "/healthz", nil)

@@ -14,6 +14,16 @@ import (
 // typed is a terminal with typed input.
 func typed(t *testing.T, input string) *os.File {
 	t.Helper()
+	master, slave := terminals(t)
+	if _, err := master.WriteString(input); err != nil {
+		t.Fatal(err)
+	}
+	return slave
+}
+
+// terminals are a terminal and what stands for the person at it.
+func terminals(t *testing.T) (master, slave *os.File) {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -27,15 +37,12 @@ func typed(t *testing.T, input string) *os.File {
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = slave.Close() })
-	if _, err := master.WriteString(input); err != nil {
-		t.Fatal(err)
-	}
-	return slave
+	return master, slave
 }
 
 // writOn runs a command against the server with a terminal as its input.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/writ-automation/writ/cmd/cli/internal/apidoc"
 	"github.com/writ-automation/writ/ports/ai"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -273,6 +274,19 @@ func done(verb string) string {
 	return verb
 }
 
+// slowest is how long a server may take for an operation whose caller waits for another program, 0 for any other one.
+func slowest(o operation) time.Duration {
+	switch {
+	case o.Tag == "ai":
+		return ai.CallTimeout
+	case o.ID == "sync-project":
+		return catalog.SyncLife
+	case o.ID == "refresh-inventory-source":
+		return catalog.RefreshLife
+	}
+	return 0
+}
+
 // send sends a request and prints its answer: the line of a new object, a new secret or advice alone, else the whole
 // answer.
 func (n *noun) send(
@@ -283,9 +297,12 @@ func (n *noun) send(
 		sent = body
 	}
 	advice := o.Tag == "ai"
-	if advice { // a language model takes its time
+	if takes := slowest(o); takes > 0 {
 		patient := *c
-		patient.limit, c = ai.CallTimeout+answerTimeout, &patient
+		patient.limit, c = takes+answerTimeout, &patient
+		if interactive(out.err) {
+			_, _ = fmt.Fprintf(out.err, "writ: waiting for %s, which may take %s\n", c.base, takes)
+		}
 	}
 	resp, _, err := c.exchangeRaw(ctx, o.Method, path, "", sent)
 	if err != nil {

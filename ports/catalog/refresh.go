@@ -8,6 +8,9 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
+// SyncLife is how long the fetch of a project's repository lasts at most.
+const SyncLife = 2 * time.Minute
+
 // Times of refreshes that executors do.
 const (
 	// RefreshWait is how long a refresh waits for an executor, also for another one after the first has died.

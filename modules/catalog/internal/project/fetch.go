@@ -56,7 +56,7 @@ func (m *Mirror) join(id string, mustStore bool) (*fetchCall, error) {
 
 // runFetch has its own context: the end of one caller must not end the fetch for the others.
 func (m *Mirror) runFetch(id string, fl *fetchCall) {
-	ctx, cancel := context.WithTimeout(m.ctx, syncTime)
+	ctx, cancel := context.WithTimeout(m.ctx, catalog.SyncLife)
 	defer cancel()
 	fl.found, fl.err = m.fetch(ctx, id)
 	m.mu.Lock()
@@ -142,7 +142,7 @@ func (m *Mirror) reason(ctx context.Context, id string, err error) string {
 	case errors.As(err, &f) && f.Kind != fault.Internal && f.Message != "":
 		return f.Message
 	case ctx.Err() != nil:
-		return fmt.Sprintf("the repository did not answer within %d seconds", int(syncTime.Seconds()))
+		return fmt.Sprintf("the repository did not answer within %d seconds", int(catalog.SyncLife.Seconds()))
 	default:
 		m.log.WarnContext(ctx, "a repository could not be fetched", "project", id, "err", err)
 		return "the repository could not be fetched"

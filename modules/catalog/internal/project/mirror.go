@@ -16,7 +16,6 @@ import (
 
 // Limits.
 const (
-	syncTime  = 2 * time.Minute // of one fetch
 	pinTime   = 20 * time.Second
 	noteTime  = 10 * time.Second // of storing the result
 	freshTime = 5 * time.Second

@@ -108,7 +108,7 @@ func TestPinIsBounded(t *testing.T) {
 		}
 		found, err := m.fetchProject(t.Context(), "p")
 		if err != nil || found.Failure != "the repository did not answer within 120 seconds" ||
-			time.Since(begin) != syncTime || w.fetches != 1 {
+			time.Since(begin) != catalog.SyncLife || w.fetches != 1 {
 			t.Error(found, err, time.Since(begin), w.fetches)
 		}
 		if len(w.noted) != 1 || w.noted[0] != "p  "+found.Failure {
