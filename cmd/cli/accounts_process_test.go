@@ -85,7 +85,8 @@ func TestAccountsOfAServer(t *testing.T) {
 	do(exitUsage, "token", "reset-admin")
 	do(exitUsage, "token", "reset-admin", "--db", "install.db", "--user", "ada")
 	do(exitFailed, "token", "reset-admin", "--db", "install.db", "--user", "nobody")
-	reset := do(exitDone, "token", "reset-admin", "--db", "install.db", "--expires", "1d")
+	do(exitUsage, "token", "reset-admin", "--db", "install.db", "--expires", "1d") // nobody can be asked
+	reset := do(exitDone, "token", "reset-admin", "--yes", "--db", "install.db", "--expires", "1d")
 	fresh := tokenForm.FindString(reset)
 	if fresh == "" || !strings.Contains(reset, "first start") || !strings.Contains(reset, "mine") ||
 		strings.Count(reset, fresh) != 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -101,11 +102,17 @@ func keyShowCommand(w environment) *cobra.Command {
 }
 
 func keyRotateCommand(w environment) *cobra.Command {
-	return trailCommand(w, &cobra.Command{
+	var confirm confirmFlag
+	c := &cobra.Command{
 		Use: "rotate", Short: "Rotate the signing keys", Args: args(cobra.NoArgs),
 		Long: "Makes new keys and writes them to the signing key's file. The old keys sign no head after the current one.\n" +
 			"Every server of the install needs the new file.",
-	}, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
+		PreRunE: func(*cobra.Command, []string) error {
+			return confirm.ask(printer{environment: w}, "rotate the signing keys, so that the current ones sign no more")
+		},
+	}
+	confirm.register(c)
+	return trailCommand(w, c, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
 		list, err := t.Admin.Rotate(ctx, t.ReplaceKey)
 		if err != nil {
 			return err
@@ -141,6 +148,7 @@ func printKeys(out printer, list []audit.PublicKey) error {
 func eraseCommand(w environment) *cobra.Command {
 	var seqs []int64
 	var ground string
+	var confirm confirmFlag
 	c := &cobra.Command{
 		Use: "erase", Short: "Erase the private values of entries", Args: args(cobra.NoArgs),
 		Long: "Deletes names, addresses, texts and details of the entries, and records the erasure. The chain stays intact.",
@@ -148,11 +156,13 @@ func eraseCommand(w environment) *cobra.Command {
 			if len(seqs) == 0 || ground == "" {
 				return usagef("--seq and --ground are needed")
 			}
-			return nil
+			return confirm.ask(printer{environment: w}, "erase for good the private values of "+
+				entries(int64(len(seqs)))+": "+strings.Trim(fmt.Sprint(seqs), "[]"))
 		},
 	}
 	c.Flags().Int64SliceVar(&seqs, "seq", nil, "`numbers` of entries: 17,18")
 	c.Flags().StringVar(&ground, "ground", "", "legal `code`, such as gdpr_17")
+	confirm.register(c)
 	return trailCommand(w, c, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
 		if err := t.Admin.Erase(ctx, seqs, ground); err != nil {
 			return err
@@ -164,6 +174,7 @@ func eraseCommand(w environment) *cobra.Command {
 
 func rollbackCommand(w environment) *cobra.Command {
 	var reason string
+	var confirm confirmFlag
 	c := &cobra.Command{
 		Use: "accept-rollback", Short: "Accept a database that was restored", Args: args(cobra.NoArgs),
 		Long: "Begins a new epoch if the chain does not satisfy a head that was recorded earlier. An entry of the chain " +
@@ -173,10 +184,11 @@ func rollbackCommand(w environment) *cobra.Command {
 			if reason == "" {
 				return usagef("--reason is needed")
 			}
-			return nil
+			return confirm.ask(printer{environment: w}, "accept that entries are lost, and begin a new epoch")
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "the reason as text; it is stored permanently")
+	confirm.register(c)
 	return trailCommand(w, c, func(ctx context.Context, t *compose.Trail, _ []string, out printer) error {
 		e, err := t.Admin.AcceptRollback(ctx, reason)
 		if err != nil {

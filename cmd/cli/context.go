@@ -114,12 +114,26 @@ func contextUseCommand(w environment) *cobra.Command {
 }
 
 func contextDeleteCommand(w environment) *cobra.Command {
-	return printCommand(w, &cobra.Command{
-		Use: "delete NAME", Short: "Delete a context with its token from this machine", Args: args(cobra.ExactArgs(1)),
+	var confirm confirmFlag
+	c := &cobra.Command{
+		Use: "delete CONTEXT", Short: "Delete a context with its token from this machine",
+		Args: args(cobra.ExactArgs(1)),
 		Long: "Delete a context with its token from this machine. 'writ logout' ends the session at the server first.",
-	}, func(ctx context.Context, a []string, out printer) error {
+	}
+	confirm.register(c)
+	return printCommand(w, c, func(ctx context.Context, a []string, out printer) error {
 		s := openContexts(w)
-		err := s.change(func(f *contextsFile) error {
+		f, err := s.read()
+		if err != nil {
+			return err
+		}
+		if _, err := f.named(a[0]); err != nil {
+			return err
+		}
+		if err := confirm.ask(out, "delete the context "+a[0]+" with its token"); err != nil {
+			return err
+		}
+		err = s.change(func(f *contextsFile) error {
 			c, err := f.named(a[0])
 			if err != nil {
 				return err

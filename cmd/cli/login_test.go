@@ -267,7 +267,7 @@ func TestLoginByToken(t *testing.T) {
 	if out := u.must("", "context", "list", "-o", "json"); !strings.Contains(out, `"token_stored_in": "keyring"`) {
 		t.Errorf("%s", out)
 	}
-	u.must("", "context", "delete", "prod")
+	u.must("", "context", "delete", "--yes", "prod")
 	if out := u.must("", "context", "list", "--jq", ".count"); out != "0\n" || len(held) != 0 {
 		t.Errorf("%q, %d kept", out, len(held))
 	}

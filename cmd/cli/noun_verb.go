@@ -178,8 +178,8 @@ func (n *noun) actCommand(w environment, o operation) *cobra.Command {
 	f.derived = o.Answer
 	edit, compares := n.operation("edit")
 	compares = compares && strings.HasPrefix(o.verb, "compare")
-	confirm := confirmFlag{}
-	if o.Method == http.MethodDelete {
+	confirm, asks := confirmFlag{}, o.Method == http.MethodDelete || o.ID == "rotate-trigger-secret"
+	if asks {
 		confirm.register(c)
 	}
 	return n.completed(w, o, c, func(ctx context.Context, cl *client, a []string, out printer) error {
@@ -209,13 +209,21 @@ func (n *noun) actCommand(w environment, o operation) *cobra.Command {
 		if err := cl.resolve(ctx, body, o.Body); err != nil {
 			return err
 		}
-		if o.Method == http.MethodDelete {
-			if err := confirm.ask(out, o.verb+" "+strings.Join(a, " from ")); err != nil {
+		if asks {
+			if err := confirm.ask(out, n.question(o, a)); err != nil {
 				return err
 			}
 		}
 		return n.send(ctx, cl, o, path, body, out)
 	})
+}
+
+// question is what a verb that takes something away is about to do.
+func (n *noun) question(o operation, a []string) string {
+	if len(a) > 1 {
+		return o.verb + " " + a[1] + " from the " + n.words() + " " + a[0]
+	}
+	return strings.ReplaceAll(o.verb, "-", " ") + " of the " + n.words() + " " + a[0]
 }
 
 // lastArgument lets the member that names a new object, or a new member of a group, be an argument.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,28 +24,33 @@ type resetView struct {
 func tokenResetCommand(w environment) *cobra.Command {
 	var d database
 	var owner string
+	var confirm confirmFlag
 	n := identity.NewToken{Name: "reset on the server"}
 	c := &cobra.Command{
 		Use: "reset-admin", Short: "Create a token of the administrator when nobody can sign in", Args: args(cobra.NoArgs),
 		Long: `Create a token of the account admin in the database of the server, on its machine, and print it once. It needs
-no sign-in. The older API tokens of the account are revoked, and named on standard error; sessions of sign-ins stay, and
-end with 'writ user set admin --password'. The trail has an entry of each change, by the user of this machine.
+no sign-in. The older API tokens of the account are revoked, and named on standard error; if there are any, it asks first,
+and needs --yes without a terminal. Sessions of sign-ins stay, and end with 'writ user set admin --password'. The trail
+has an entry of each change, by the user of this machine.
 
 Exit codes: 0 done, 1 failed, 2 usage.`,
 		Example: "  writ token reset-admin --db /var/lib/writ/writ.db\n  writ token reset-admin --config /etc/writ/writ.yaml",
 	}
 	d.register(c)
+	confirm.register(c)
 	c.Flags().StringVar(&owner, "user", "admin", "another `account` with the role admin")
 	config.DaysVar(c.Flags(), &n.TTL, "expires", 0, "how long the token is valid; 0 is without end")
 	c.MarkFlagsOneRequired("db", "config")
 	return printCommand(w, c, func(ctx context.Context, _ []string, out printer) error {
 		return d.with(ctx, w, func(ctx context.Context, a *compose.Accounts) error {
-			return resetAdmin(ctx, a, owner, n, out)
+			return resetAdmin(ctx, a, owner, n, &confirm, out)
 		})
 	})
 }
 
-func resetAdmin(ctx context.Context, a *compose.Accounts, owner string, n identity.NewToken, out printer) error {
+func resetAdmin(
+	ctx context.Context, a *compose.Accounts, owner string, n identity.NewToken, confirm *confirmFlag, out printer,
+) error {
 	u, err := a.Accounts.ByName(ctx, owner)
 	if err != nil {
 		return fmt.Errorf("the account %q: %w", oneLine(owner, 64), err)
@@ -57,6 +63,14 @@ func resetAdmin(ctx context.Context, a *compose.Accounts, owner string, n identi
 	if err != nil {
 		return err
 	}
+	before = slices.DeleteFunc(before, func(t identity.Token) bool {
+		return t.UserID != u.ID || t.Kind != identity.APIToken
+	})
+	if len(before) > 0 {
+		if err := confirm.ask(out, "revoke "+count(len(before), "token")+" of "+owner); err != nil {
+			return err
+		}
+	}
 	n.UserID = u.ID
 	t, secret, err := a.Tokens.Mint(ctx, n)
 	if err != nil {
@@ -65,9 +79,6 @@ func resetAdmin(ctx context.Context, a *compose.Accounts, owner string, n identi
 	v := resetView{madeTokenView: madeTokenView{tokenView(t), secret}, Revoked: []tokenView{}}
 	var failed []error
 	for _, old := range before {
-		if old.UserID != u.ID || old.Kind != identity.APIToken {
-			continue
-		}
 		// It may have ended with the token that made it.
 		if err := a.Tokens.Revoke(ctx, old.ID); err != nil && !identity.TokenNotFound.Is(err) {
 			failed = append(failed, fmt.Errorf("the token %s stays: %w", old.ID, err))

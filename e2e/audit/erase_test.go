@@ -37,8 +37,8 @@ func TestErasedValuesAreGone(t *testing.T) {
 		if !strings.Contains(must(t, 0, "audit", "verify", old, "--seal", seal), "are present and match their digests") {
 			t.Error("an admin's bundle lacks values before anything was erased")
 		}
-		must(t, 0, slices.Concat([]string{"audit", "erase", "--seq", fmt.Sprint(before[0].Seq), "--ground", "gdpr_17"},
-			beside(w.Server))...)
+		must(t, 0, slices.Concat([]string{"audit", "erase", "--yes", "--seq", fmt.Sprint(before[0].Seq), "--ground",
+			"gdpr_17"}, beside(w.Server))...)
 
 		after := w.ofRun(t, run.ID)
 		e := after[0]
@@ -108,7 +108,7 @@ func (w *fixture) erasures(t *testing.T, seq int64) {
 	}
 	for _, flags := range [][]string{{"--seq", "1,99999", "--ground", "gdpr_17"}, {"--seq", "1"}, {"--ground", "x"},
 		{"--seq", "1", "--ground", "GDPR 17"}, {"--seq", "0", "--ground", "x"}, {"--seq", "-1", "--ground", "x"}} {
-		if out, code := writ(t, slices.Concat([]string{"audit", "erase"}, beside(w.Server), flags)...); code == 0 {
+		if out, code := writ(t, slices.Concat([]string{"audit", "erase", "--yes"}, beside(w.Server), flags)...); code == 0 {
 			t.Errorf("%v: %s", flags, out)
 		}
 	}

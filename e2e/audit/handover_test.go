@@ -73,7 +73,7 @@ func TestReceiptsDuringARotation(t *testing.T) {
 		})
 	}
 	for range 6 {
-		must(t, 0, append([]string{"audit", "key", "rotate"}, beside(w.Server)...)...)
+		must(t, 0, append([]string{"audit", "key", "rotate", "--yes"}, beside(w.Server)...)...)
 	}
 	close(done)
 	readers.Wait()

@@ -134,7 +134,8 @@ func TestAReceiptOfWhatIsGone(t *testing.T) {
 		held := sealed(t, w.Server).tree(t, jsonHead(t, old))
 		w.Stop()
 		cut(t, w.Server, base)
-		must(t, 0, slices.Concat([]string{"audit", "accept-rollback", "--reason", "the disk failed"}, beside(w.Server))...)
+		must(t, 0, slices.Concat([]string{"audit", "accept-rollback", "--yes", "--reason", "the disk failed"},
+			beside(w.Server))...)
 		w = &fixture{Server: w.Again(), t: t}
 
 		var b verdict

@@ -114,8 +114,8 @@ func TestCommandsAreRecorded(t *testing.T) {
 			{[]string{"token", "revoke", "--yes", made.ID}, db, "token.revoke"},
 			{[]string{"user", "delete", "--yes", "carl"}, db, "user.delete"},
 			{[]string{"audit", "anchor", "--head-file", o.Dir + "/outside.head"}, data, "audit.anchor"},
-			{[]string{"audit", "erase", "--seq", "1", "--ground", "gdpr_17"}, data, "audit.erase"},
-			{[]string{"audit", "key", "rotate"}, data, "key.rotate"},
+			{[]string{"audit", "erase", "--yes", "--seq", "1", "--ground", "gdpr_17"}, data, "audit.erase"},
+			{[]string{"audit", "key", "rotate", "--yes"}, data, "key.rotate"},
 		} {
 			before := newest(t, s)
 			must(t, 0, append(c.arg, c.more...)...)

@@ -94,7 +94,7 @@ func TestKeysRotateBesideAServer(t *testing.T) {
 		eras := []era{w.hand(t, file)}
 		for range 2 {
 			was := eras[len(eras)-1]
-			must(t, 0, append([]string{"audit", "key", "rotate"}, flags...)...)
+			must(t, 0, append([]string{"audit", "key", "rotate", "--yes"}, flags...)...)
 			eras = append(eras, w.hand(t, file))
 			now := eras[len(eras)-1]
 			keptAlone(t, file, now.pem)
@@ -197,7 +197,7 @@ func TestARotationThatCannotBeKept(t *testing.T) {
 	before, size := w.As("").Do(http.MethodGet, "/.well-known/seal.json", nil), newest(t, w.Server)
 	for name, env := range map[string][]string{"the environment of the server": env, "another one": nil,
 		"another key": {"WRIT_SIGNING_KEY=" + signingKey(t)}} {
-		out := with(t, env, 1, slices.Concat([]string{"audit", "key", "rotate"}, beside(w.Server))...)
+		out := with(t, env, 1, slices.Concat([]string{"audit", "key", "rotate", "--yes"}, beside(w.Server))...)
 		if name == "the environment of the server" && !strings.Contains(out, "WRIT_SIGNING_KEY") {
 			t.Errorf("%s: %s", name, out)
 		}
@@ -221,7 +221,7 @@ func TestARotationThatCannotBeKept(t *testing.T) {
 	}
 	missing := filepath.Join(t.TempDir(), "no.key")
 	for _, flags := range [][]string{{"--signing-key-file", missing}, {"--signing-key-file", t.TempDir()}} {
-		out, code := writ(t, slices.Concat([]string{"audit", "key", "rotate"}, beside(w.Server), flags)...)
+		out, code := writ(t, slices.Concat([]string{"audit", "key", "rotate", "--yes"}, beside(w.Server), flags)...)
 		if code == 0 || newest(t, w.Server) != size {
 			t.Errorf("%v: exit code %d\n%s", flags, code, out)
 		}

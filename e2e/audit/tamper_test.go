@@ -174,8 +174,9 @@ func TestARestoredDatabaseStopsTheStart(t *testing.T) {
 	}
 	data := []string{"--db", db, "--data-dir", filepath.Join(w.Dir, "data")}
 	must(t, 2, append([]string{"audit", "accept-rollback"}, data...)...)
-	must(t, 0, append([]string{"audit", "accept-rollback", "--reason", "the disk failed"}, data...)...)
-	must(t, 1, append([]string{"audit", "accept-rollback", "--reason", "again"}, data...)...)
+	must(t, 2, append([]string{"audit", "accept-rollback", "--reason", "nobody can be asked"}, data...)...)
+	must(t, 0, append([]string{"audit", "accept-rollback", "--yes", "--reason", "the disk failed"}, data...)...)
+	must(t, 1, append([]string{"audit", "accept-rollback", "--yes", "--reason", "again"}, data...)...)
 
 	s = w.Again()
 	v := intact(t, s)

@@ -128,7 +128,7 @@ func resets(
 	for n := 1; n <= 2; n++ {
 		// Before its commit the n-th change is absent, and those before it are there.
 		for i, point := range []string{"before-commit", "after-commit"} {
-			if crashed(n, point, "token", "reset-admin"); n == 1 && i == 1 || n == 2 {
+			if crashed(n, point, "token", "reset-admin", "--yes"); n == 1 && i == 1 || n == 2 {
 				want.Tokens["admin"]++
 				want.Entries["token.create applied"]++
 			}
@@ -139,7 +139,7 @@ func resets(
 			check(want, "reset-admin", n, point)
 		}
 	}
-	out := crashed(0, "", "token", "reset-admin")
+	out := crashed(0, "", "token", "reset-admin", "--yes")
 	if got := accountsOf(t, c); got.Tokens["admin"] != 1 ||
 		got.Entries["token.revoke applied"] != want.Entries["token.revoke applied"]+want.Tokens["admin"] {
 		t.Errorf("after a reset: %v, it was %v", got, want)

@@ -77,8 +77,8 @@ func TestFailoverToAStandbyThatIsBehind(t *testing.T) {
 	if _, err := harness.Launch(t, o); err == nil || !strings.Contains(err.Error(), "accept-rollback") {
 		t.Fatalf("a start over a standby that is behind: %v", err)
 	}
-	if out, code := writ(t, o, nil, "audit", "accept-rollback", "--reason", "failover", "--db", o.DB, "--data-dir",
-		filepath.Join(o.Dir, "data")); code != 0 {
+	if out, code := writ(t, o, nil, "audit", "accept-rollback", "--yes", "--reason", "failover", "--db", o.DB,
+		"--data-dir", filepath.Join(o.Dir, "data")); code != 0 {
 		t.Fatalf("accept-rollback: %d %s", code, out)
 	}
 	s = harness.Start(t, o)

@@ -189,7 +189,7 @@ func TestCrashOfARotation(t *testing.T) {
 			}
 			before := keysOf(t, s)
 			out, code := writ(t, s.Options, []string{"WRIT_CRASH_POINT=" + point, "WRIT_CRASH_ARM=" + arm}, "audit", "key",
-				"rotate", "--db", s.DB, "--data-dir", data)
+				"rotate", "--yes", "--db", s.DB, "--data-dir", data)
 			if code != -1 {
 				t.Fatalf("%s: exit code %d, and it should have been killed\n%s", point, code, out)
 			}
@@ -211,7 +211,8 @@ func TestCrashOfARotation(t *testing.T) {
 			}
 			s.Intact()
 		}
-		if out, code := writ(t, s.Options, nil, "audit", "key", "rotate", "--db", s.DB, "--data-dir", data); code != 0 {
+		out, code := writ(t, s.Options, nil, "audit", "key", "rotate", "--yes", "--db", s.DB, "--data-dir", data)
+		if code != 0 {
 			t.Errorf("a rotation after all that: exit code %d\n%s", code, out)
 		}
 		if _, err := headOf(s.Client); err != nil {

@@ -101,7 +101,7 @@ func TestWorkersRememberTheHead(t *testing.T) {
 				if _, err := harness.Launch(t, w.Options); err == nil || !strings.Contains(err.Error(), "accept-rollback") {
 					t.Errorf("the start over a chain that a worker refutes: %v", err)
 				}
-				w.command("audit", "accept-rollback", "--reason", "restored from a copy")
+				w.command("audit", "accept-rollback", "--yes", "--reason", "restored from a copy")
 				w = w.again()
 				relay = relay.Again()
 				if r := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true"}).ID); r.Status != "succeeded" {
