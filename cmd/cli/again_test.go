@@ -2,6 +2,7 @@ package cli
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -42,6 +43,36 @@ func TestAgain(t *testing.T) {
 	if code, out, errs := call(t, f, "rerun", "latest"); code != exitFailed || out != "" ||
 		errs != "writ: there is no latest run: none exists that you may read\n" {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
+	}
+}
+
+// TestWarningsOfAnswers: the warnings of an answer are on standard error, once, and the output stays the id.
+func TestWarningsOfAnswers(t *testing.T) {
+	t.Parallel()
+	const warned = "writ: warning: no executor serves the queue \"gpu\"\n"
+	r := obj{"id": "run_1", "status": "succeeded", "tool": "bash",
+		"warnings": []obj{{"code": "queue_unserved", "message": `no executor serves the queue "gpu"`}}}
+	ends := func(w http.ResponseWriter, _ url.Values) { frame(w, "run", r); frame(w, "end", obj{}) }
+	file := tree(t, map[string]string{"p.yaml": "steps: [{name: a, command: b}]"}) + "/p.yaml"
+	for _, args := range [][]string{{"run", "-p", "x", "--queue", "gpu"}, {"rerun", "run_1"}, {"retry", "run_1"},
+		{"relaunch", "run_1"}, {"launch", "deploy"}, {"pipeline", "submit", file}} {
+		answers := names()
+		answers["POST /v1/pipelines"], answers["POST /v1/templates/{id}/launch"] = r, r
+		answers["GET /v1/templates/{id}"] = obj{"id": "tpl_1"}
+		f := newFakeServer(t, r, ends).with(answers)
+		if code, out, errs := call(t, f, args...); code != exitDone || out != "run_1\n" || errs != warned {
+			t.Errorf("%v: exit %d, %q, %q", args, code, out, errs)
+		}
+		if code, out, errs := call(t, f, append(args, "-f")...); code != exitDone || strings.Contains(out, "gpu") ||
+			errs != warned {
+			t.Errorf("%v -f: exit %d, %q, %q", args, code, out, errs)
+		}
+		if _, out, errs := call(t, f, append(args, "--json")...); !strings.Contains(out, "gpu") || errs != "" {
+			t.Errorf("%v --json: %q, %q", args, out, errs)
+		}
+		if _, out, errs := call(t, f, append(args, "--jq", ".id")...); out != "run_1\n" || errs != warned {
+			t.Errorf("%v --jq: %q, %q", args, out, errs)
+		}
 	}
 }
 

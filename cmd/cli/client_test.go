@@ -180,13 +180,13 @@ func TestRunFollows(t *testing.T) {
 		"--label", "team=web", "--shards", "2", "--dry-run", "--fail-on", "no_hosts,unreachable", "--lock", "db",
 		"--lock", "dns", "--exclusive-hosts", "--follow", "-vv",
 		"--timeout", "5m")
-	if code != exitFailed || !strings.HasPrefix(errs, "writ: the connection is lost") ||
+	if code != exitFailed || !strings.HasPrefix(errs, "writ: warning: look here\nwrit: the connection is lost") ||
 		!strings.HasSuffix(errs, "connected again\n") {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 	plain := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
 	for _, want := range []string{"PLAY web", "install 0.0s changed 1 failed 2", "failed web2: no space on /dev/sda1",
-		"start 1.2s ok 1", "warning: look here",
+		"start 1.2s ok 1",
 		"TASK web1 web2 web3\ninstall changed failed failed\nstart ok\n", "HOST ok changed failed\nweb1 1 1 0\n",
 		"✗ install\n failed on 2 hosts: web2, web3",
 		"run_1 failed in 1m05s, exit code 2: 2 hosts failed"} {
@@ -194,7 +194,8 @@ func TestRunFollows(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if strings.Contains(out, "\x1b") || strings.Contains(out, "told twice") || strings.Contains(out, "TASK [install]") {
+	if strings.Contains(out, "\x1b") || strings.Contains(out, "told twice") || strings.Contains(out, "look here") ||
+		strings.Contains(out, "TASK [install]") {
 		t.Errorf("escapes, repetitions or the raw log show:\n%s", out)
 	}
 	i := f.asked(t, "POST /v1/runs Bearer writ_test")

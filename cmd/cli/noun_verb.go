@@ -355,7 +355,7 @@ func (n *noun) printLine(out printer, did string, o map[string]any) {
 		}
 	}
 	for _, x := range objects(o["warnings"]) {
-		_, _ = fmt.Fprintf(out.err, "writ: warning: %s\n", oneLine(stringField(x, "message"), 400))
+		tellWarning(out, stringField(x, "message"))
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/ports/runs"
@@ -23,6 +24,7 @@ type progress struct {
 	outcome outcome
 	tail    string // the end of a playbook's output, for one that fails before its first task
 	status  string
+	shown   []warning // before
 
 	task     string
 	key      string
@@ -252,7 +254,9 @@ func (p *progress) end(r record, failures []failure) {
 		_, _ = fmt.Fprintln(p.w)
 	}
 	for _, w := range r.Warnings {
-		p.warn(w.Message)
+		if !slices.Contains(p.shown, w) {
+			p.warn(w.Message)
+		}
 	}
 	_, _ = fmt.Fprintln(p.w, r.ending(p.screen))
 }

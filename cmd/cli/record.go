@@ -95,17 +95,34 @@ type record struct {
 		Stale   bool   `json:"stale"`
 		Changes int    `json:"changes"`
 	} `json:"preview"`
-	Warnings []struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	} `json:"warnings"`
-	Steps []struct {
+	Warnings []warning `json:"warnings"`
+	Steps    []struct {
 		Name   string `json:"name"`
 		Status string `json:"status"`
 		RunID  string `json:"run_id"`
 	} `json:"steps"`
 
 	raw json.RawMessage
+}
+
+// warning is a warning of a run.
+type warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// warn prints the warnings of an answer on standard error, unless they are in the document that is printed.
+func (r *record) warn(out printer) {
+	if out.json && out.jq == nil && out.template == nil {
+		return
+	}
+	for _, x := range r.Warnings {
+		tellWarning(out, x.Message)
+	}
+}
+
+func tellWarning(out printer, message string) {
+	_, _ = fmt.Fprintf(out.err, "writ: warning: %s\n", oneLine(message, 400))
 }
 
 // UnmarshalJSON stores the whole answer, so that --json shows members that this client does not define.

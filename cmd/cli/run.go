@@ -51,10 +51,11 @@ func (f *following) unlessSet(c *cobra.Command, out printer) {
 	}
 }
 
-// show follows a submitted run to its end, or prints it.
+// show follows a submitted run to its end, or prints it. The warnings of the answer come first.
 func (f *following) show(ctx context.Context, c *client, r record, out printer) error {
+	r.warn(out)
 	if f.follow {
-		return followRun(ctx, c, r.ID, f.raw, out)
+		return followRun(ctx, c, r.ID, f.raw, out, r.Warnings...)
 	}
 	return out.print(r, "%s", oneLine(r.ID, 80))
 }
@@ -101,8 +102,9 @@ func (f *following) send(ctx context.Context, c *client, path, key string, body 
 	return f.show(ctx, c, r, out)
 }
 
-// followRun shows a run to its end, a pipeline with its steps, and fails unless it succeeded.
-func followRun(ctx context.Context, c *client, id string, raw bool, out printer) error {
+// followRun shows a run to its end, a pipeline with its steps, and fails unless it succeeded. Warnings that were shown
+// before are not repeated.
+func followRun(ctx context.Context, c *client, id string, raw bool, out printer, shown ...warning) error {
 	w := out.environment
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -114,7 +116,7 @@ func followRun(ctx context.Context, c *client, id string, raw bool, out printer)
 		return errors.Join(out.document(r), r.verdict())
 	}
 	p := newProgress(newScreen(w), raw)
-	p.outage = outage{w.err}
+	p.outage, p.shown = outage{w.err}, shown
 	r, err := c.followFamily(ctx, id, p, w.err)
 	if err != nil {
 		p.flush()
