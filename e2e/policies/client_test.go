@@ -52,10 +52,13 @@ func (w *fixture) client() {
 		"distinct_approver": true})
 	w.policy("cli", "require_approval", harness.Body{"name": "cables", "approver_teams": []string{w.ids["network"]}})
 	inventory := w.inventory("cli")
-	_, id := w.writ("ann", append(run, "--inventory-id", inventory)...)
-	if !regexp.MustCompile(`^run_\w+$`).MatchString(id) {
-		w.t.Fatalf("writ run prints %q", id)
+	_, out := w.writ("ann", append(run, "--inventory-id", inventory)...)
+	warned := regexp.MustCompile(`^writ: warning: No executor serves the queue "parked"\. .* (run_\w+)$`)
+	printed := warned.FindStringSubmatch(out)
+	if printed == nil {
+		w.t.Fatalf("writ run prints %q", out)
 	}
+	id := printed[1]
 	h, _ := w.look(id)
 	says(0, []string{h.Digest, "risk " + h.Risk.Level, `the policy "release" holds the run for approval: ask first`,
 		"2 administrators, but not ann, approve the run, or one rejects it; 0 of 2 have approved",
