@@ -21,7 +21,7 @@ func typed(t *testing.T, input string) *os.File {
 	return slave
 }
 
-// terminals are a terminal and what stands for the person at it.
+// terminals are a terminal and its other end, at which the test types.
 func terminals(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

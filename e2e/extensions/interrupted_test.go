@@ -19,12 +19,12 @@ func TestNotifierOfInterrupted(t *testing.T) {
 		t.Errorf("the run is %s", r.Status)
 	}
 	eventually(t, "the notifier is called", func() bool { return len(w.noted(t)) > 0 })
-	// A later run is told after it.
+	// A later run is announced after it.
 	last := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true"}).ID)
 	eventually(t, "the notifier is called again", func() bool { return len(w.noted(t)) > 1 })
 	got := w.noted(t)
 	if len(got) != 2 || got[0].ID != id || got[0].Status != "interrupted" || got[0].Error == "" ||
 		got[0].EndedAt.IsZero() || got[1].ID != last.ID {
-		t.Errorf("told %+v", got)
+		t.Errorf("the notifier has %+v", got)
 	}
 }

@@ -81,7 +81,7 @@ func TestAStepBecomesAWorkflow(t *testing.T) {
 	})
 }
 
-// TestStepOfATemplate has what the step is judged by, and what its pipeline waits for.
+// TestStepOfATemplate has what the step is evaluated with, and what its pipeline waits for.
 func TestStepOfATemplate(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

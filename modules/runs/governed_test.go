@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// governance is what a run is judged by, and waits for.
+// governance is what a run is evaluated with, and waits for.
 type governance struct {
 	Labels    map[string]string
 	Change    string
@@ -85,7 +85,7 @@ func TestARepeatedShardIsGovernedAsItsSplit(t *testing.T) {
 }
 
 // TestARepeatedStepIsGovernedAsItsPipeline does the same for steps, of which one launches a template. A run of a held
-// step, and one that applies the plan of a step, are judged like it.
+// step, and one that applies the plan of a step, are evaluated like it.
 func TestARepeatedStepIsGovernedAsItsPipeline(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		x := stage("play")

@@ -340,7 +340,7 @@ func TestAChangedPluginIsRefused(t *testing.T) {
 	}
 }
 
-// TestLargeFactsAreLeftOut gathers more than is kept of a host. A part of it is not told.
+// TestLargeFactsAreLeftOut gathers more than is kept of a host. No part of it is reported.
 func TestLargeFactsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{"site.yml": "- hosts: h1\n  gather_facts: false\n  tasks:\n" +

@@ -68,7 +68,7 @@ func (s *Submitter) inheritSteps(
 }
 
 // Governed returns a run with what its parent keeps for it: the labels, the change, the locks and whether a person
-// approves it, so that a run that is made from a child is judged, and waits, as the parent was. The labels of the
+// approves it, so that a run that is made from a child is evaluated, and waits, as the parent was. The labels of the
 // template that a step launches replace those of the pipeline. A run without a parent is returned itself.
 func (s *Submitter) Governed(ctx context.Context, r *runs.Run) (*runs.Run, error) {
 	if r.ParentID == "" {

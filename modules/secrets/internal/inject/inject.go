@@ -27,8 +27,9 @@ type Opened struct {
 	Secret secrets.Values
 }
 
-// Version is the revision of the credential, which also rises with that of its custom type.
-func (o Opened) Version() int64 { return o.Credential.Revision + max(o.Type.Revision-1, 0) }
+// Version tells apart the revisions of the credential and of its custom type, also where another type replaces it. It
+// is the revision of the credential while its type was not changed.
+func (o Opened) Version() int64 { return o.Credential.Revision + max(o.Type.Revision-1, 0)<<32 }
 
 // part collects the injection of one credential.
 type part struct {

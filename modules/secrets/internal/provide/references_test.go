@@ -108,7 +108,7 @@ func TestVersions(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		check(2, 1)
+		check(1<<32+1, 1)
 	})
 }
 
