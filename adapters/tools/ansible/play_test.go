@@ -349,6 +349,6 @@ func TestLargeFactsAreLeftOut(t *testing.T) {
 	p.run()
 	list := p.of(runs.EventFacts)
 	if len(list) != 1 || list[0].Host != "h1" || !list[0].Truncated || len(list[0].Facts) > 0 {
-		t.Errorf("%d events, %.200s\n%s", len(list), list, &p.out)
+		t.Errorf("%d events, %.200v\n%s", len(list), list, &p.out)
 	}
 }
