@@ -88,7 +88,9 @@ func ask(t *testing.T, p *browser.Page, m *harness.Model, c harness.Client) {
 	// What was stopped leaves what arrived, and frees the place of the call.
 	for _, text := range []string{"It is web", " "} {
 		m.Hang(text)
+		before := m.Heard()
 		p.Click("#ask [data-ask]")
+		harness.Eventually(t, time.Minute, "the model is asked", func() bool { return m.Heard() != before })
 		p.Wait("a part of the answer is there", "document.querySelector('#ask [data-stop]').checkVisibility() && "+
 			"document.querySelector('#ask pre').textContent.trim() === '"+strings.TrimSpace(text)+"'")
 		p.Click("#ask [data-stop]")
