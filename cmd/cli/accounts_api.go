@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"math"
 	"net/http"
 	"net/url"
@@ -13,13 +12,13 @@ import (
 
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
 )
 
 // accountRole is what the commands on accounts do, at a server or in a database.
 type accountRole interface {
 	Create(ctx context.Context, n identity.NewAccount) (identity.Account, error)
-	ByName(ctx context.Context, username string) (identity.Account, error)
 	List(ctx context.Context, w page.Window) ([]identity.Account, int, error)
 	Update(ctx context.Context, id string, revision int64, c identity.AccountChange) (identity.Account, error)
 	Delete(ctx context.Context, id string, revision int64) error
@@ -39,21 +38,65 @@ type directory struct {
 	remote   bool // of a server, whose caller has an account
 }
 
+// account returns an account by its name or id.
+func (d directory) account(ctx context.Context, name string) (identity.Account, error) {
+	list, _, err := everyRow(ctx, math.MaxInt, d.accounts.List)
+	if err != nil {
+		return identity.Account{}, err
+	}
+	rows := make([]map[string]any, len(list))
+	for i, a := range list {
+		if a.Username == name || a.ID == name {
+			return a, nil
+		}
+		rows[i] = map[string]any{"username": a.Username}
+	}
+	n, _ := findNoun("user")
+	return identity.Account{}, n.none(name, rows)
+}
+
+// token returns the id of a token by its name; an id is returned unchanged.
+func (d directory) token(ctx context.Context, name string) (string, error) {
+	if ids.Valid(ids.Token, name) {
+		return name, nil
+	}
+	list, _, err := everyRow(ctx, math.MaxInt, d.tokens.List)
+	if err != nil {
+		return "", err
+	}
+	rows := make([]map[string]any, len(list))
+	for i, t := range list {
+		rows[i] = map[string]any{"id": t.ID, "name": t.Name, "username": t.Username}
+	}
+	n, _ := findNoun("token")
+	id, err := new(client).pick(ctx, n.label, name, rows) // tokens are in no organization
+	if err == nil && id == "" {
+		err = n.none(name, rows)
+	}
+	return id, err
+}
+
 // accountsCommand completes a command that works on the accounts of a server, or with --db of a database on its
-// machine.
+// machine. Its arguments are objects of nouns, whose names only a server is asked for.
 func accountsCommand(
-	w environment, c *cobra.Command, run func(context.Context, directory, []string, printer) error,
+	w environment, c *cobra.Command, run func(context.Context, directory, []string, printer) error, of ...string,
 ) *cobra.Command {
 	var d database
-	var conn connection
+	if w.conn == nil {
+		w.conn = &connection{}
+	}
+	conn := w.conn
 	d.register(c)
-	conn.register(c)
+	conn.register(w, c)
+	if len(of) > 0 {
+		c.ValidArgsFunction = ofServer(completeArguments(w, of...))
+	}
 	for _, name := range []string{"server", "token", "context", "ca-file"} {
 		c.MarkFlagsMutuallyExclusive("db", name)
 		c.MarkFlagsMutuallyExclusive("config", name)
 	}
 	return printCommand(w, c, func(ctx context.Context, a []string, out printer) error {
-		if c.Flags().Changed("db") || c.Flags().Changed("config") {
+		if onDatabase(c) {
 			return d.with(ctx, w, func(ctx context.Context, acc *compose.Accounts) error {
 				return run(ctx, directory{accounts: acc.Accounts, tokens: acc.Tokens}, a, out)
 			})
@@ -118,6 +161,19 @@ func windowQuery(w page.Window) string {
 	return "?" + url.Values{"offset": {strconv.Itoa(w.Offset)}, "limit": {strconv.Itoa(w.Rows())}}.Encode()
 }
 
+// onDatabase reports whether flags select a database in place of a server.
+func onDatabase(c *cobra.Command) bool { return c.Flags().Changed("db") || c.Flags().Changed("config") }
+
+// ofServer completes nothing for a command on a database.
+func ofServer(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(c *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if onDatabase(c) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(c, given, begun)
+	}
+}
+
 type apiAccounts struct{ c *client }
 
 // profileView is the profile of an account in the API.
@@ -168,20 +224,6 @@ func (s apiAccounts) Create(ctx context.Context, n identity.NewAccount) (identit
 	var made apiAccount
 	err := s.c.call(ctx, http.MethodPost, usersPath, body, &made)
 	return made.account(), err
-}
-
-// ByName also takes the id of an account.
-func (s apiAccounts) ByName(ctx context.Context, username string) (identity.Account, error) {
-	all, _, err := everyRow(ctx, math.MaxInt, s.List)
-	if err != nil {
-		return identity.Account{}, err
-	}
-	for _, a := range all {
-		if a.Username == username || a.ID == username {
-			return a, nil
-		}
-	}
-	return identity.Account{}, errors.New("no such account; 'writ user list' lists them")
 }
 
 func (s apiAccounts) List(ctx context.Context, w page.Window) ([]identity.Account, int, error) {

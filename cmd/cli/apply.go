@@ -50,6 +50,8 @@ func applyCommand(w environment) *cobra.Command {
 	fs.StringArrayVar(&f.secrets, "secret", nil,
 		"secret of a new credential: CREDENTIAL.MEMBER=@FILE or CREDENTIAL.MEMBER=env:VARIABLE; repeatable")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "delete without asking")
+	w.conn = &connection{}
+	completeFlags(w, c, map[string]string{"org": "org"})
 	return clientCommand(w, c, func(ctx context.Context, c *client, paths []string, out printer) error {
 		f.files = paths
 		return f.run(ctx, c, out)

@@ -46,7 +46,9 @@ func verifyCommand(w environment) *cobra.Command {
 			"3 intact, but without a trusted key.",
 	}
 	f.register(c)
-	f.conn.register(c)
+	f.conn.register(w, c)
+	w.conn = &f.conn
+	c.ValidArgsFunction = orFiles(completeArguments(w, "run"))
 	c.Flags().StringArrayVar(&f.keys, "key", nil,
 		"verifier `VKEY` that must have signed, as seal.json names it; may be repeated")
 	c.Flags().StringVar(&f.seal, "seal", "", "seal.json as a `file`: its keys must have signed")

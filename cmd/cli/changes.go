@@ -97,7 +97,7 @@ func changeCommand(w environment) *cobra.Command {
 	})
 	c.MarkFlagsMutuallyExclusive("html", "watch")
 	c.MarkFlagsMutuallyExclusive("html", "limit")
-	return clientCommand(w, c, show)
+	return objectsCommand(w, c, show, "change")
 }
 
 func writeReport(ctx context.Context, c *client, path, file string, out printer) error {

@@ -42,7 +42,7 @@ func clientCommand(
 	if conn == nil {
 		conn = &connection{}
 	}
-	conn.register(c)
+	conn.register(w, c)
 	return printCommand(w, c, func(ctx context.Context, a []string, out printer) error {
 		cl, err := conn.client(ctx, w)
 		if err != nil {
@@ -52,19 +52,22 @@ func clientCommand(
 	})
 }
 
-// ofRuns is clientCommand for a command whose arguments are runs, and completes them.
-func ofRuns(
-	w environment, c *cobra.Command, run func(context.Context, *client, []string, printer) error,
+// objectsCommand is clientCommand for a command whose arguments are objects of nouns, and completes them.
+func objectsCommand(
+	w environment, c *cobra.Command, run func(context.Context, *client, []string, printer) error, of ...string,
 ) *cobra.Command {
-	w.conn = &connection{}
-	c.ValidArgsFunction = completeRuns(w)
+	if w.conn == nil {
+		w.conn = &connection{}
+	}
+	c.ValidArgsFunction = completeArguments(w, of...)
 	return clientCommand(w, c, run)
 }
 
-// completeRuns completes the ids of runs for a command that connects by w.conn.
-func completeRuns(w environment) cobra.CompletionFunc {
-	n, _ := findNoun("run")
-	return n.completion(w)
+// ofRuns is objectsCommand for runs.
+func ofRuns(
+	w environment, c *cobra.Command, run func(context.Context, *client, []string, printer) error,
+) *cobra.Command {
+	return objectsCommand(w, c, run, "run")
 }
 
 // trailCommand completes a command that works on the trail of a database.

@@ -16,18 +16,19 @@ import (
 // connection are the flags that every client command has.
 type connection struct{ server, token, context, caFile string }
 
-func (f *connection) register(c *cobra.Command) {
+func (f *connection) register(w environment, c *cobra.Command) {
 	c.Flags().StringVar(&f.server, "server", "",
 		"address of the server (WRIT_SERVER, else that of the context, else "+defaultServer+")")
 	c.Flags().StringVar(&f.token, "token", "", "bearer token (prefer WRIT_TOKEN or 'writ login': other users see flags)")
-	f.registerContext(c)
+	f.registerContext(w, c)
 }
 
-func (f *connection) registerContext(c *cobra.Command) {
+func (f *connection) registerContext(w environment, c *cobra.Command) {
 	c.Flags().StringVar(&f.context, "context", "",
 		"`name` of a context of 'writ login' (WRIT_CONTEXT, else the current one)")
 	c.Flags().StringVar(&f.caFile, "ca-file", "",
 		"`file` of the certificates of a private authority to trust, in PEM (WRIT_CA_FILE, else that of the context)")
+	_ = c.RegisterFlagCompletionFunc("context", completeContexts(w))
 }
 
 // endpoint is the server of a command and what it takes to speak with it.

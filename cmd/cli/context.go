@@ -71,7 +71,8 @@ func contextListCommand(w environment) *cobra.Command {
 
 func contextShowCommand(w environment) *cobra.Command {
 	return printCommand(w, &cobra.Command{
-		Use: "show [NAME]", Short: "Show a context, the current one by default", Args: args(cobra.MaximumNArgs(1)),
+		Use: "show [CONTEXT]", Short: "Show a context, the current one by default", Args: args(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: completeContexts(w),
 	}, func(_ context.Context, a []string, out printer) error {
 		f, err := openContexts(w).read()
 		if err != nil {
@@ -97,7 +98,8 @@ func contextShowCommand(w environment) *cobra.Command {
 
 func contextUseCommand(w environment) *cobra.Command {
 	return printCommand(w, &cobra.Command{
-		Use: "use NAME", Short: "Make a context the current one", Args: args(cobra.ExactArgs(1)),
+		Use: "use CONTEXT", Short: "Make a context the current one", Args: args(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeContexts(w),
 	}, func(_ context.Context, a []string, out printer) error {
 		var v contextView
 		err := openContexts(w).change(func(f *contextsFile) error {
@@ -117,7 +119,7 @@ func contextDeleteCommand(w environment) *cobra.Command {
 	var confirm confirmFlag
 	c := &cobra.Command{
 		Use: "delete CONTEXT", Short: "Delete a context with its token from this machine",
-		Args: args(cobra.ExactArgs(1)),
+		Args: args(cobra.ExactArgs(1)), ValidArgsFunction: completeContexts(w),
 		Long: "Delete a context with its token from this machine. 'writ logout' ends the session at the server first.",
 	}
 	confirm.register(c)
@@ -160,7 +162,7 @@ func logoutCommand(w environment) *cobra.Command {
 
 If the server does not answer, the token is removed here and the exit code is 1.`,
 	}
-	f.registerContext(c)
+	f.registerContext(w, c)
 	return printCommand(w, c, func(ctx context.Context, _ []string, out printer) error {
 		return f.logout(ctx, out)
 	})

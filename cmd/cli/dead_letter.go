@@ -28,7 +28,7 @@ func deadLetterRetryCommand(w environment) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "every dead letter")
-	return clientCommand(w, c, func(ctx context.Context, c *client, ids []string, out printer) error {
+	return objectsCommand(w, c, func(ctx context.Context, c *client, ids []string, out printer) error {
 		if all {
 			list, err := c.rows(ctx, "/v1/dead-letters", "dead_letters", nil)
 			if err != nil {
@@ -41,7 +41,7 @@ func deadLetterRetryCommand(w environment) *cobra.Command {
 		return eachID(out, ids, "retried", func(id string) error {
 			return c.call(ctx, http.MethodPost, "/v1/dead-letters/"+url.PathEscape(id)+"/retry", nil, nil)
 		})
-	})
+	}, "dead-letter")
 }
 
 // eachID acts on each id, also after a refusal, and prints the results.

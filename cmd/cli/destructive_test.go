@@ -28,7 +28,7 @@ func everythingServer(t *testing.T) (environ []string, written func() []string) 
 		if r.Method != http.MethodGet {
 			writes = append(writes, r.Method+" "+r.URL.Path)
 		}
-		row := obj{"id": "x_1", "name": "web", "username": "web", "host": "web", "change": "web"}
+		row := obj{"id": "x_1", "name": "web", "username": "web", "host": "web", "change": "web", "task": "web"}
 		for _, o := range apidoc.Operations() {
 			if o.Method == http.MethodGet && o.Path == r.URL.Path && o.List != "" {
 				row = obj{o.List: []obj{row}, "count": 1, "total": 1}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -37,17 +38,24 @@ type driftAnswer struct {
 func driftCommand(w environment) *cobra.Command {
 	var host, target, run string
 	limit := 0
+	below := []*cobra.Command{driftReconcileCommand(w), driftIgnoreCommand(w)}
+	w.conn = &connection{}
 	c := &cobra.Command{
 		Use: "drift", Short: "List what differs from what playbooks say, and repair it", Args: args(cobra.NoArgs),
 		Long: "List the resources that differ from what playbooks say, from the newest dry runs, and what was checked\n" +
 			"on each host. A host has no drift only if something was checked and nothing is unknown.",
 	}
 	c.Flags().StringVar(&host, "host", "", "only this host")
-	c.Flags().StringVar(&target, "target", "", "only this target, by its id")
+	c.Flags().StringVar(&target, "target", "", "only this target, by its id or the name of its template or playbook")
 	c.Flags().StringVar(&run, "reconcile-run-id", "", "only what this run was made to repair, by its `id`")
 	c.Flags().IntVar(&limit, "limit", mostListed, "maximum number of resources, and of hosts")
+	completeFlags(w, c, map[string]string{"host": "host", "target": "template"})
 	c = clientCommand(w, c, watching(c, func(ctx context.Context, c *client, _ []string, out printer) error {
-		query := url.Values{"host": {host}, "target": {target}, "reconcile_run_id": {run}}
+		id, err := c.target(ctx, host, target)
+		if err != nil {
+			return err
+		}
+		query := url.Values{"host": {host}, "target": {id}, "reconcile_run_id": {run}}
 		all, err := c.drift(ctx, query, limit)
 		switch {
 		case err != nil:
@@ -55,6 +63,9 @@ func driftCommand(w environment) *cobra.Command {
 		case out.json:
 			out.list = "resources"
 			return out.document(all)
+		case all.Hosts == 0 && target != "":
+			_, _ = fmt.Fprintf(w.err, "writ: no host is known to drift from %q\n", oneLine(target, 100))
+			return nil
 		case all.Hosts == 0:
 			_, _ = fmt.Fprintln(w.err, "writ: no dry run has checked a host")
 			return nil
@@ -65,7 +76,7 @@ func driftCommand(w environment) *cobra.Command {
 		}
 		return nil
 	}))
-	c.AddCommand(driftReconcileCommand(w), driftIgnoreCommand(w))
+	c.AddCommand(below...)
 	return c
 }
 
@@ -147,22 +158,33 @@ func driftReconcileCommand(w environment) *cobra.Command {
 		Long: "Make a run with the settings of the dry run that found the drift, for real and on the host alone. It is\n" +
 			"held until it is approved.",
 	}
-	c.Flags().StringVar(&target, "target", "", "the target, by its id, if the host drifts from several")
-	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+	c.Flags().StringVar(&target, "target", "",
+		"the target, by its id or the name of its template or playbook, if the host drifts from several")
+	w.conn = &connection{}
+	completeFlags(w, c, map[string]string{"target": "template"})
+	return objectsCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		body := map[string]any{"host": a[0]}
-		if target != "" {
-			body["target"] = target
-		}
-		run, _, err := c.exchange(ctx, http.MethodPost, driftPath+"/reconcile", "", body)
+		id, err := c.target(ctx, a[0], target)
 		switch {
 		case err != nil:
 			return err
-		case out.json:
-			return out.document(run)
+		case id != "" && !isTarget(id):
+			return fmt.Errorf("the host %q does not drift from %q", a[0], target)
+		case id != "":
+			body["target"] = id
 		}
-		_, _ = fmt.Fprintf(w.out, "%s is held; approve it with writ approve\n", oneLine(stringField(run, "id"), 80))
-		return nil
-	})
+		var r record
+		err = c.call(ctx, http.MethodPost, driftPath+"/reconcile", body, &r)
+		var api *apiError
+		if errors.As(err, &api) && api.Status == http.StatusBadRequest && target == "" {
+			return c.whichTarget(ctx, a[0], err)
+		}
+		if err != nil {
+			return err
+		}
+		r.warn(out)
+		return out.print(r, "%[1]s is held; approve it with 'writ approve %[1]s'", oneLine(r.ID, 80))
+	}, "host")
 }
 
 func driftIgnoreCommand(w environment) *cobra.Command {
@@ -177,7 +199,7 @@ func driftIgnoreAddCommand(w environment) *cobra.Command {
 	}
 	c.Flags().StringVarP(&reason, "reason", "m", "", "why; it is recorded")
 	c.Flags().StringVar(&until, "until", "", "a date or an RFC 3339 time when drift is listed again; never if absent")
-	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
+	return objectsCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		body := map[string]any{"host": a[0], "resource": a[1], "reason": reason}
 		if until != "" {
 			t, err := dateOrTime(until)
@@ -195,5 +217,5 @@ func driftIgnoreAddCommand(w environment) *cobra.Command {
 		}
 		_, _ = fmt.Fprintln(w.out, oneLine(stringField(rule, "id"), 80))
 		return nil
-	})
+	}, "host", "")
 }

@@ -32,6 +32,8 @@ func exportCommand(w environment) *cobra.Command {
 	fs.StringVar(&f.org, "org", "", "only objects of this organization")
 	fs.BoolVar(&f.force, "force", false,
 		"write into a directory that is not empty; only files of the same objects are replaced")
+	w.conn = &connection{}
+	completeFlags(w, c, map[string]string{"org": "org"})
 	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		return f.run(ctx, c, a[0], out)
 	})

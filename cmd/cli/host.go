@@ -192,7 +192,7 @@ func hostCommand(w environment) *cobra.Command {
 		Example: "  writ host web-1.example.net",
 	}
 	c.Flags().IntVar(&window, "window", estate.DefaultWindow, "`number` of newest runs that count, at most 100")
-	return clientCommand(w, c, watching(c, func(ctx context.Context, c *client, a []string, out printer) error {
+	return objectsCommand(w, c, watching(c, func(ctx context.Context, c *client, a []string, out printer) error {
 		if err := checkWindow(window); err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func hostCommand(w environment) *cobra.Command {
 		}
 		p.print(newScreen(out.environment), clock.New().Now())
 		return nil
-	}))
+	}), "host")
 }
 
 func (p *hostPage) print(s screen, now time.Time) {

@@ -51,6 +51,8 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 with --check: something would change.`,
 	fs.StringVar(&f.report, "report", "", "write the plan to a `file`: .html or .json")
 	f.register(c)
 	c.MarkFlagsMutuallyExclusive("apply", "check")
+	w.conn = &connection{}
+	completeFlags(w, c, map[string]string{"inventory": "inventory"})
 	return clientCommand(w, c, func(ctx context.Context, c *client, a []string, out printer) error {
 		return f.run(ctx, c, a[0], a[1:], out)
 	})

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +30,6 @@ type launchFlags struct {
 
 func launchCommand(w environment) *cobra.Command {
 	var f launchFlags
-	w.conn = &connection{}
 	c := &cobra.Command{
 		Use: "launch NAME", Short: "Launch a template, answering its survey", Example: launchExample,
 		Args: args(cobra.ExactArgs(1)),
@@ -54,13 +52,12 @@ func launchCommand(w environment) *cobra.Command {
 	fs.StringVar(&f.change, "change", "", "change that the run belongs to")
 	f.following.register(c)
 	fs.StringVar(&f.k, "idempotency-key", "", keyHelp)
-	if template, ok := findNoun("template"); ok {
-		c.ValidArgsFunction = template.completion(w)
-	}
-	return clientCommand(w, c, func(ctx context.Context, cl *client, a []string, out printer) error {
+	w.conn = &connection{}
+	completeFlags(w, c, map[string]string{"credential": "credential", "inventory": "inventory", "change": "change"})
+	return objectsCommand(w, c, func(ctx context.Context, cl *client, a []string, out printer) error {
 		f.unlessSet(c, out)
 		return f.launch(ctx, cl, a[0], c.Flags().Changed, out)
-	})
+	}, "template")
 }
 
 func (f *launchFlags) launch(
@@ -74,7 +71,7 @@ func (f *launchFlags) launch(
 	if err != nil {
 		return err
 	}
-	id, err := c.find(ctx, manifest.Template, name)
+	id, err := c.find(ctx, "template", name)
 	if err != nil {
 		return err
 	}
@@ -85,12 +82,12 @@ func (f *launchFlags) launch(
 		return err
 	}
 	if f.inventory != "" {
-		if body["inventory_id"], err = c.find(ctx, manifest.Inventory, f.inventory); err != nil {
+		if body["inventory_id"], err = c.find(ctx, "inventory", f.inventory); err != nil {
 			return err
 		}
 	}
 	if len(f.credentials) > 0 {
-		if body["credential_ids"], err = c.findAll(ctx, manifest.Credential, f.credentials); err != nil {
+		if body["credential_ids"], err = c.findAll(ctx, "credential", f.credentials); err != nil {
 			return err
 		}
 	}
@@ -154,32 +151,18 @@ func (f *launchFlags) answerTexts() (map[string]string, error) {
 	return out, err
 }
 
-// find returns the id of an object by its exact name; an id is returned unchanged.
-func (c *client) find(ctx context.Context, kind, name string) (string, error) {
-	if manifest.IsID(kind, name) {
-		return name, nil
-	}
-	k, known := manifest.KindOf(kind)
-	if !known { // credentials stand in no file
-		k.Path, k.Plural = "/v1/credentials", "credentials"
-	}
-	rows, err := c.rows(ctx, k.Path, k.Plural, url.Values{"name": {name}})
-	if err != nil {
-		return "", err
-	}
-	id, err := c.pick(ctx, "name", name, rows)
-	if err == nil && id == "" {
-		err = fmt.Errorf("there is no %s %q", strings.ToLower(kind), name)
-	}
-	return id, err
+// find returns the id of an object of a noun by its exact name; an id is returned unchanged.
+func (c *client) find(ctx context.Context, noun, name string) (string, error) {
+	n, _ := findNoun(noun)
+	return n.id(ctx, c, name)
 }
 
 // findAll returns the ids of objects by their names or ids.
-func (c *client) findAll(ctx context.Context, kind string, names []string) ([]string, error) {
+func (c *client) findAll(ctx context.Context, noun string, names []string) ([]string, error) {
 	ids := make([]string, len(names))
 	for i, name := range names {
 		var err error
-		if ids[i], err = c.find(ctx, kind, name); err != nil {
+		if ids[i], err = c.find(ctx, noun, name); err != nil {
 			return nil, err
 		}
 	}

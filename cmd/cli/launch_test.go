@@ -58,6 +58,8 @@ func TestLaunchRefuses(t *testing.T) {
 	t.Parallel()
 	s := newCatalogServer(t)
 	id := s.put("templates", surveyed())
+	s.put("inventories", obj{"name": "web"})
+	s.put("credentials", obj{"name": "deploy-key"})
 	org := s.put("orgs", obj{"name": "retail"})
 	a, b := s.put("templates", obj{"name": "twice"}), s.put("templates", obj{"name": "twice", "org_id": org})
 	for _, c := range []struct {
@@ -76,8 +78,11 @@ func TestLaunchRefuses(t *testing.T) {
 			`the survey has no question "Count", only count, version, sure, size, notes` +
 				"\n  the survey requires count, version: give it with --answer k=v"},
 		{[]string{a, "-a", "x=1"}, exitUsage, `the survey has no questions`},
-		{[]string{"gone"}, exitFailed, `there is no template "gone"`},
-		{[]string{a, "-i", "gone"}, exitFailed, `there is no inventory "gone"`},
+		{[]string{"gone"}, exitFailed, `there is no template "gone"; there are deploy, twice, twice`},
+		{[]string{"deplyo"}, exitFailed, `there is no template "deplyo"; did you mean deploy?`},
+		{[]string{a, "-i", "gone"}, exitFailed, `there is no inventory "gone"; there are web`},
+		{[]string{a, "--credential", "deploy-kye"}, exitFailed,
+			`there is no credential "deploy-kye"; did you mean deploy-key?`},
 		{[]string{"twice"}, exitFailed, `several are named "twice"; give one of the ids: ` + a + " (no organization), " + b +
 			" (organization retail, " + org + ")"},
 		{[]string{"tpl_" + strings.Repeat("9", 26)}, exitFailed, "there is no such object"},

@@ -56,7 +56,7 @@ Exit codes: 0 signed in, 1 refused or no answer, 2 usage.`,
   writ login https://writ.example.com --with-token < token.txt`,
 	}
 	fs := c.Flags()
-	f.conn.registerContext(c)
+	f.conn.registerContext(w, c)
 	fs.StringVar(&f.conn.server, "server", "", "the same as SERVER")
 	fs.StringVar(&f.user, "user", "", "sign in by password as this `account`")
 	fs.BoolVar(&f.withToken, "with-token", false, "read a token from standard input")

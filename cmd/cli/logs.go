@@ -50,8 +50,8 @@ func logsCommand(w environment) *cobra.Command {
 			return f.print(c.Context(), w, cl, a[0])
 		},
 	}
-	c.ValidArgsFunction = completeRuns(w)
-	w.conn.register(c)
+	c.ValidArgsFunction = completeArguments(w, "run")
+	w.conn.register(w, c)
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "follow the run to its end, and exit with its result")
 	config.SizeVar(c.Flags(), &f.tail, "tail", 0, "only this many bytes at the end")
 	c.Flags().StringVar(&f.find, "find", "", "only the lines with this text, with their numbers")

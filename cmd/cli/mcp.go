@@ -36,7 +36,7 @@ Give an agent a token of its own, as WRIT_TOKEN. The guide of agents has example
 			return compose.ServeAgent(ctx, readBuild().Version, cl.forAgent, w.in, w.out, log)
 		},
 	}
-	conn.register(c)
+	conn.register(w, c)
 	return c
 }
 

@@ -137,10 +137,12 @@ func usageOf(m apidoc.Member) string {
 		text = strings.TrimSuffix("`name` or id of the "+n.words()+"; "+text, "; ")
 	}
 	switch {
-	case m.Name == "subject" || m.Name == "actors":
+	case slices.Contains([]string{"subject", "actors", "actor"}, m.Name):
 		text += "; names in place of ids too"
-	case m.Name == "object" && m.Required:
+	case m.Name == "object":
 		text += "; with names as in template:deploy"
+	case m.Name == "target":
+		text += "; the name of its template or its playbook in place of the id too"
 	}
 	if len(m.Enum) > 0 {
 		text = strings.TrimPrefix(text+": "+strings.Join(m.Enum, ", "), ": ")
@@ -166,8 +168,8 @@ func memberFlag(w environment, c *cobra.Command, m apidoc.Member) func(environme
 			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(m.Enum, cobra.ShellCompDirectiveNoFileComp))
 		}()
 	}
-	if n, ok := refersTo(m.Name); ok {
-		defer func() { _ = c.RegisterFlagCompletionFunc(name, n.completion(w)) }()
+	if of := namedBy(m); of != "" {
+		defer func() { completeFlags(w, c, map[string]string{name: of}) }()
 	}
 	switch {
 	case secretMember(m):

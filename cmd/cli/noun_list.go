@@ -135,10 +135,8 @@ func (n *noun) listCommand(w environment, o operation) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		for name, values := range q {
-			if values[0], err = cl.reference(ctx, name, values[0]); err != nil {
-				return err
-			}
+		if err := cl.references(ctx, q); err != nil {
+			return err
 		}
 		path, err := n.path(ctx, cl, o, a)
 		if err != nil {

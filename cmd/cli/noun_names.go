@@ -35,6 +35,22 @@ func refersTo(member string) (noun, bool) {
 	return findNoun(strings.ReplaceAll(strings.TrimPrefix(name, "selectable_"), "_", "-"))
 }
 
+// namedBy returns the noun of the objects that the values of a member name, empty for none.
+func namedBy(m apidoc.Member) string {
+	switch m.Name {
+	case "queue", "host", "change":
+		return m.Name
+	case "queues":
+		return "queue"
+	case "actor":
+		return "user"
+	case "target":
+		return "template"
+	}
+	n, _ := refersTo(m.Name)
+	return n.name
+}
+
 // id returns the id of an object by its name; an id is returned unchanged. Runs, of which there are many, have no names
 // of their own.
 func (n *noun) id(ctx context.Context, c *client, name string) (string, error) {
@@ -62,12 +78,18 @@ func (n *noun) id(ctx context.Context, c *client, name string) (string, error) {
 		return id, err
 	}
 	if named {
-		rows, _ = c.few(ctx, list)
+		rows, _ = c.few(ctx, list, url.Values{})
 	}
-	return "", fmt.Errorf("there is no %s %q%s", n.words(), name, n.instead(name, rows))
+	return "", n.none(name, rows)
 }
 
-// pick returns the id of the row with a name, empty if there is none.
+// none tells that there is no object of a name, and which there are.
+func (n *noun) none(name string, rows []map[string]any) error {
+	return fmt.Errorf("there is no %s %q%s", n.words(), name, n.instead(name, rows))
+}
+
+// pick returns the id of the row with a name, empty if there is none. It asks the server for names of
+// organizations alone.
 func (c *client) pick(ctx context.Context, label, name string, rows []map[string]any) (string, error) {
 	var found, candidates []string
 	for _, r := range rows {
@@ -75,11 +97,13 @@ func (c *client) pick(ctx context.Context, label, name string, rows []map[string
 			continue
 		}
 		found = append(found, stringField(r, "id"))
-		org := "no organization"
+		what := "no organization"
 		if o := stringField(r, "org_id"); o != "" {
-			org = "organization " + c.orgName(ctx, o)
+			what = "organization " + c.orgName(ctx, o)
+		} else if user := stringField(r, "username"); user != "" { // of a token
+			what = "of " + user
 		}
-		candidates = append(candidates, oneLine(fmt.Sprintf("%s (%s)", stringField(r, "id"), org), 200))
+		candidates = append(candidates, oneLine(fmt.Sprintf("%s (%s)", stringField(r, "id"), what), 200))
 	}
 	if len(found) > 1 {
 		return "", fmt.Errorf("several are named %q; give one of the ids: %s", name, strings.Join(candidates, ", "))
@@ -88,8 +112,8 @@ func (c *client) pick(ctx context.Context, label, name string, rows []map[string
 }
 
 // few reads the first rows of a list.
-func (c *client) few(ctx context.Context, list operation) ([]map[string]any, error) {
-	query := url.Values{"limit": {strconv.Itoa(pageRows)}}
+func (c *client) few(ctx context.Context, list operation, query url.Values) ([]map[string]any, error) {
+	query.Set("limit", strconv.Itoa(pageRows))
 	answer, _, err := c.exchange(ctx, http.MethodGet, list.Path+"?"+query.Encode(), "", nil)
 	return objects(answer[list.List]), err
 }
@@ -198,19 +222,42 @@ func (c *client) reference(ctx context.Context, member, v string) (string, error
 	if n, ok := refersTo(member); ok && v != "" {
 		return n.id(ctx, c, v)
 	}
-	if member != "subject" && member != "actors" && member != "object" {
+	switch member {
+	case "target":
+		return c.target(ctx, "", v)
+	case "actor":
+		if !slices.Contains([]string{"", "system", "cli", "worker"}, v) && !ids.Known(v) && !strings.Contains(v, ":") {
+			v = "user:" + v
+		}
+	case "subject", "actors", "object":
+	default:
 		return v, nil
 	}
-	kind, name, qualified := strings.Cut(v, ":")
-	n, ok := findNoun(kind)
-	if !qualified || !ok || n.prefix == "" {
+	i := max(strings.IndexByte(v, ':'), 0)
+	if member == "object" { // of an entry of the trail: kind/id
+		i = max(strings.IndexAny(v, ":/"), 0)
+	}
+	n, ok := findNoun(strings.ReplaceAll(v[:i], "_", "-"))
+	if !ok || n.prefix == "" {
 		return v, nil
 	}
-	id, err := n.id(ctx, c, name)
-	if err == nil && member != "object" {
-		id = kind + ":" + id
+	id, err := n.id(ctx, c, v[i+1:])
+	if err == nil && (member == "subject" || member == "actors") {
+		id = v[:i+1] + id
 	}
 	return id, err
+}
+
+// references replaces the names of objects in a query by their ids.
+func (c *client) references(ctx context.Context, query url.Values) (err error) {
+	for name, values := range query {
+		for i := range values {
+			if values[i], err = c.reference(ctx, name, values[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // path returns the path of an operation with its arguments: the object's name or id, and that of a member of it.

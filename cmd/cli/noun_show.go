@@ -37,6 +37,9 @@ func (n *noun) showCommand(w environment, o operation) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := cl.references(ctx, q); err != nil {
+			return err
+		}
 		paths, err := n.pathsOf(ctx, cl, o, a, several != "")
 		if err != nil {
 			return err

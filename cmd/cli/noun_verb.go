@@ -15,7 +15,6 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/apidoc"
 	"github.com/writ-automation/writ/ports/ai"
 	"github.com/writ-automation/writ/ports/catalog"
-	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -159,10 +158,13 @@ func (n *noun) completed(
 	w environment, o operation, c *cobra.Command, run func(context.Context, *client, []string, printer) error,
 ) *cobra.Command {
 	c = clientCommand(w, c, run)
+	of := []string{n.name}
+	if len(strings.Fields(c.Use)) > 2 {
+		of = append(of, "user") // of a group
+	}
+	c.ValidArgsFunction = cobra.NoFileCompletions
 	if strings.Contains(o.Path, "{") {
-		c.ValidArgsFunction = n.completion(w)
-	} else {
-		c.ValidArgsFunction = cobra.NoFileCompletions
+		c.ValidArgsFunction = completeArguments(w, of...)
 	}
 	return c
 }
@@ -357,44 +359,4 @@ func (n *noun) printLine(out printer, did string, o map[string]any) {
 	for _, x := range objects(o["warnings"]) {
 		tellWarning(out, stringField(x, "message"))
 	}
-}
-
-// completionTime bounds the request of a completion.
-const completionTime = time.Second
-
-// completion completes the names of a noun's objects from the server, and is silent if that fails. Runs are completed
-// by their ids.
-func (n *noun) completion(w environment) cobra.CompletionFunc {
-	const directive = cobra.ShellCompDirectiveNoFileComp
-	return func(c *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		list, ok := n.operation("list")
-		if !ok || len(given) > 0 && c.Args != nil && c.Args(c, append(slices.Clone(given), begun)) != nil {
-			return nil, directive
-		}
-		cl, err := w.conn.client(c.Context(), w)
-		if err != nil {
-			return nil, directive
-		}
-		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
-		defer cancel()
-		rows, _ := cl.few(ctx, list)
-		var names []cobra.Completion
-		if n.prefix == ids.Run && len(rows) > 0 {
-			names = append(names, cobra.CompletionWithDesc(latestRun, "the newest run"))
-		}
-		for _, r := range rows {
-			names = append(names, n.complete(r))
-		}
-		return slices.DeleteFunc(names, func(s string) bool { return !strings.HasPrefix(s, begun) }), directive
-	}
-}
-
-// complete returns what names an object on the command line: of a run its id, with what it is.
-func (n *noun) complete(row map[string]any) cobra.Completion {
-	if n.prefix == ids.Run {
-		return cobra.CompletionWithDesc(oneLine(stringField(row, "id"), 200),
-			oneLine(stringField(row, "status")+" "+stringField(row, "name"), 80))
-	}
-	return oneLine(cmp.Or(stringField(row, n.label), stringField(row, "host"), stringField(row, "change"),
-		stringField(row, "id")), 200)
 }

@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
-
-	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 )
 
 const pipelineExample = `  writ pipeline submit release.yaml -f
@@ -89,19 +87,19 @@ func pipelineFile(w environment, name string) (map[string]any, error) {
 // named replaces the names in members of a pipeline and of its steps by ids. known has the ids of names that were
 // looked up.
 func (c *client) named(ctx context.Context, body map[string]any, known map[string]string) error {
-	id := func(kind, name string) (string, error) {
-		if id, ok := known[kind+"/"+name]; ok {
+	id := func(noun, name string) (string, error) {
+		if id, ok := known[noun+"/"+name]; ok {
 			return id, nil
 		}
-		id, err := c.find(ctx, kind, name)
-		known[kind+"/"+name] = id
+		id, err := c.find(ctx, noun, name)
+		known[noun+"/"+name] = id
 		return id, err
 	}
 	var err error
-	for member, kind := range map[string]string{"template_id": manifest.Template, "inventory_id": manifest.Inventory,
-		"project_id": manifest.Project} {
+	for member, noun := range map[string]string{"template_id": "template", "inventory_id": "inventory",
+		"project_id": "project"} {
 		if name, ok := body[member].(string); ok && name != "" {
-			if body[member], err = id(kind, name); err != nil {
+			if body[member], err = id(noun, name); err != nil {
 				return fmt.Errorf("%s: %w", member, err)
 			}
 		}
@@ -109,7 +107,7 @@ func (c *client) named(ctx context.Context, body map[string]any, known map[strin
 	if list, ok := body["credential_ids"].([]any); ok {
 		for i, v := range list {
 			if name, ok := v.(string); ok && name != "" {
-				if list[i], err = id(manifest.Credential, name); err != nil {
+				if list[i], err = id("credential", name); err != nil {
 					return fmt.Errorf("credential_ids: %w", err)
 				}
 			}

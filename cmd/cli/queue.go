@@ -28,9 +28,9 @@ func queueSetCommand(w environment) *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&limit, "max-concurrent", 0, "how many runs execute at a time; 0 is any number")
-	return clientCommand(w, c, func(ctx context.Context, c *client, names []string, out printer) error {
+	return objectsCommand(w, c, func(ctx context.Context, c *client, names []string, out printer) error {
 		return eachID(out, names, "limited", func(name string) error {
 			return c.call(ctx, http.MethodPut, queuesPath+"/"+url.PathEscape(name), map[string]any{"max_concurrent": limit}, nil)
 		})
-	})
+	}, "queue")
 }

@@ -19,6 +19,7 @@ const runExample = `  writ run site.yml --project site -i production --limit web
 
 func runCommand(w environment) *cobra.Command {
 	var f runFlags
+	w.conn = &connection{}
 	c := &cobra.Command{
 		Use: "run [PLAYBOOK]", Short: "Submit a run and follow it", Example: runExample, Args: args(cobra.MaximumNArgs(1)),
 		Long: "Submits a run and, on a terminal, follows it. Objects are named by name or id. The value of --inventory\n" +
@@ -26,7 +27,7 @@ func runCommand(w environment) *cobra.Command {
 			".txt, .py or .sh; anything else is the name of a stored inventory. Ctrl-C ends the following, and the run\n" +
 			"continues.",
 	}
-	f.register(c)
+	f.register(w, c)
 	return clientCommand(w, c, func(ctx context.Context, cl *client, a []string, out printer) error {
 		if err := f.positional(a); err != nil {
 			return err

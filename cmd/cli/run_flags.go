@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 	"github.com/writ-automation/writ/platform/config"
 )
 
@@ -30,7 +29,7 @@ type runFlags struct {
 	dryRun, diff, hold, exclusive          bool
 }
 
-func (f *runFlags) register(c *cobra.Command) {
+func (f *runFlags) register(w environment, c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.tool, "tool", "", "ansible (default), bash, python, powershell, go or an extension's")
 	fs.StringVarP(&f.playbook, "playbook", "p", "", "playbook, a path on the executing machine")
@@ -64,6 +63,9 @@ func (f *runFlags) register(c *cobra.Command) {
 	fs.StringArrayVar(&f.set, "set", nil, "k=v or k:=JSON, a member of the request that has no flag (repeatable)")
 	fs.StringVar(&f.key, "idempotency-key", "", keyHelp)
 	f.following.register(c)
+	completeFlags(w, c, map[string]string{"project": "project", "inventory-id": "inventory", "credential": "credential",
+		"queue": "queue", "change": "change"})
+	_ = c.RegisterFlagCompletionFunc("inventory", orFiles(completeNames(w, "inventory")))
 	// Older names of flags remain.
 	c.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		switch name {
@@ -94,20 +96,20 @@ func (f *runFlags) resolve(ctx context.Context, c *client, body map[string]any) 
 		delete(body, "inventory")
 	}
 	if stored != "" {
-		if body["inventory_id"], err = c.find(ctx, manifest.Inventory, stored); err != nil {
+		if body["inventory_id"], err = c.find(ctx, "inventory", stored); err != nil {
 			if stored == f.inventory {
-				err = fmt.Errorf("%w; for a file on the executing machine write ./%s", err, stored)
+				err = fmt.Errorf("%w\n  for a file on the executing machine write ./%s", err, stored)
 			}
 			return err
 		}
 	}
 	if f.project != "" {
-		if body["project_id"], err = c.find(ctx, manifest.Project, f.project); err != nil {
+		if body["project_id"], err = c.find(ctx, "project", f.project); err != nil {
 			return err
 		}
 	}
 	if len(f.credentials) > 0 {
-		body["credential_ids"], err = c.findAll(ctx, manifest.Credential, f.credentials)
+		body["credential_ids"], err = c.findAll(ctx, "credential", f.credentials)
 	}
 	return err
 }

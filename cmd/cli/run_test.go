@@ -95,8 +95,10 @@ func TestRunNames(t *testing.T) {
 		{[]string{"-c", "true", "--tool", "bash", "--set", "name=a=b"}, exitDone,
 			`{"command":"true","name":"a=b","tool":"bash"}`},
 		{[]string{"-p", "x", "-i", "hosts"}, exitFailed,
-			`there is no inventory "hosts"; for a file on the executing machine write ./hosts`},
-		{[]string{"-p", "x", "--project", "none"}, exitFailed, `there is no project "none"`},
+			"there is no inventory \"hosts\"; there are web\n  for a file on the executing machine write ./hosts\n"},
+		{[]string{"-p", "x", "-i", "wbe"}, exitFailed, "there is no inventory \"wbe\"; did you mean web?\n"},
+		{[]string{"-p", "x", "--project", "none"}, exitFailed, `there is no project "none"; there are site`},
+		{[]string{"-p", "x", "--credential", "ky"}, exitFailed, `there is no credential "ky"; did you mean key?`},
 		{[]string{"lst"}, exitUsage, `unknown command "lst" for "writ run"; a playbook ends in .yml`},
 		{[]string{"a.yml", "-p", "b.yml"}, exitUsage, `"a.yml": the flags say already what to run`},
 		{[]string{"-p", "x", "--set", "y:={"}, exitUsage, `--set y: the value is not JSON`},
@@ -141,7 +143,7 @@ steps:
 		}
 	}
 	if code, _, errs := call(t, f, "pipeline", "submit", dir+"/other.yaml"); code != exitFailed ||
-		errs != "writ: steps[0].template_id: there is no template \"none\"\n" {
+		errs != "writ: steps[0].template_id: there is no template \"none\"; there are deploy\n" {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 }

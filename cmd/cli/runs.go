@@ -31,6 +31,7 @@ type listFlags struct {
 
 func runsCommand(w environment) *cobra.Command {
 	var f listFlags
+	w.conn = &connection{}
 	c := &cobra.Command{
 		Use: "runs [RUN]", Short: "List runs, newest first, or show one", Example: runsExample,
 		Args: args(cobra.MaximumNArgs(1)),
@@ -40,6 +41,7 @@ func runsCommand(w environment) *cobra.Command {
 	c.Flags().StringVar(&f.tool, "tool", "", "only runs of this tool")
 	c.Flags().StringVarP(&f.query, "query", "q", "", "words, and terms such as label:k=v, host:web1 or actor:admin")
 	c.Flags().StringVar(&f.task, "task", "", "only runs in which a task of this name ran")
+	completeFlags(w, c, map[string]string{"task": "task"})
 	c.Flags().StringVar(&f.after, "after", "",
 		"only runs submitted at this `time` or later: an RFC 3339 instant, or an age such as 2h or 7d")
 	c.Flags().StringVar(&f.before, "before", "", "only runs submitted before this `time`")

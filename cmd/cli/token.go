@@ -104,6 +104,8 @@ func tokenNewCommand(w environment) *cobra.Command {
 	}
 	c.Flags().StringVar(&n.Name, "name", "", "purpose of the token")
 	c.Flags().StringVar(&owner, "user", "", "account that the token authenticates (default: yours; with --db admin)")
+	w.conn = &connection{}
+	_ = c.RegisterFlagCompletionFunc("user", ofServer(completeNames(w, "user")))
 	config.DaysVar(c.Flags(), &n.TTL, "expires", 0, "how long the token is valid; 0 is without end")
 	c.Flags().StringSliceVar(&scopes, "scope", nil,
 		"what the token allows: read, launch, operate, admin (repeatable; default: what the role allows)")
@@ -114,9 +116,9 @@ func tokenNewCommand(w environment) *cobra.Command {
 			owner = "admin"
 		}
 		if owner != "" {
-			u, err := d.accounts.ByName(ctx, owner)
+			u, err := d.account(ctx, owner)
 			if err != nil {
-				return fmt.Errorf("the account %q: %w", owner, err)
+				return fmt.Errorf("--user: %w", err)
 			}
 			n.UserID = u.ID
 		}
@@ -166,7 +168,7 @@ func instant(t time.Time) string {
 func tokenRevokeCommand(w environment) *cobra.Command {
 	var confirm confirmFlag
 	c := &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a token everywhere at once",
+		Use: "revoke TOKEN", Short: "Revoke a token, by its name or id, everywhere at once",
 		Args: args(cobra.ExactArgs(1)),
 	}
 	confirm.register(c)
@@ -174,9 +176,13 @@ func tokenRevokeCommand(w environment) *cobra.Command {
 		if err := confirm.ask(out, "revoke token "+a[0]); err != nil {
 			return err
 		}
-		if err := d.tokens.Revoke(ctx, a[0]); err != nil {
+		id, err := d.token(ctx, a[0])
+		if err != nil {
 			return err
 		}
-		return out.print(map[string]any{"id": a[0], "revoked": true}, "revoked %s", plainText(a[0]))
-	})
+		if err := d.tokens.Revoke(ctx, id); err != nil {
+			return err
+		}
+		return out.print(map[string]any{"id": id, "revoked": true}, "revoked %s", plainText(id))
+	}, "token")
 }

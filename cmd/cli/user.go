@@ -100,7 +100,7 @@ func userSetCommand(w environment) *cobra.Command {
 	var secret passwordFlags
 	var change identity.AccountChange
 	c := &cobra.Command{
-		Use: "set USERNAME", Short: "Change an account's role, password, name or provider", Args: args(cobra.ExactArgs(1)),
+		Use: "set USER", Short: "Change an account's role, password, name or provider", Args: args(cobra.ExactArgs(1)),
 		Long: "Change an account. A new password ends its sessions and the tokens that it made for itself, a lower role " +
 			"all of\n" +
 			"its tokens. --protocol, --issuer and --subject link it to who a\n" +
@@ -129,7 +129,7 @@ func userSetCommand(w environment) *cobra.Command {
 	link.register(c)
 	secret.register(c)
 	return accountsCommand(w, c, func(ctx context.Context, d directory, a []string, out printer) error {
-		was, err := d.accounts.ByName(ctx, a[0])
+		was, err := d.account(ctx, a[0])
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func userSetCommand(w environment) *cobra.Command {
 			return err
 		}
 		return printUser(out, "changed", now)
-	})
+	}, "user")
 }
 
 // linkFlags link an account to identities of outside providers.
@@ -181,14 +181,14 @@ func (f *linkFlags) read(c *cobra.Command) (*[]identity.Link, error) {
 func userDeleteCommand(w environment) *cobra.Command {
 	var confirm confirmFlag
 	c := &cobra.Command{
-		Use: "delete USERNAME", Short: "Delete an account; its tokens stop working at once", Args: args(cobra.ExactArgs(1)),
+		Use: "delete USER", Short: "Delete an account; its tokens stop working at once", Args: args(cobra.ExactArgs(1)),
 	}
 	confirm.register(c)
 	return accountsCommand(w, c, func(ctx context.Context, d directory, a []string, out printer) error {
 		if err := confirm.ask(out, "delete account "+a[0]); err != nil {
 			return err
 		}
-		was, err := d.accounts.ByName(ctx, a[0])
+		was, err := d.account(ctx, a[0])
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func userDeleteCommand(w environment) *cobra.Command {
 		}
 		return out.print(map[string]any{"id": was.ID, "username": was.Username, "deleted": true}, "deleted %s (%s)",
 			plainText(was.Username), was.ID)
-	})
+	}, "user")
 }
 
 func printUser(out printer, verb string, a identity.Account) error {

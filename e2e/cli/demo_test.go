@@ -105,8 +105,11 @@ func demoProject(t *testing.T, d demo) {
 func demoDrift(t *testing.T, d demo) {
 	t.Helper()
 	var drift struct {
-		Resources []struct{ Host string }
-		Coverage  []struct{ Unknown int }
+		Resources []struct {
+			Host, Playbook string
+			TargetID       string `json:"target_id"`
+		}
+		Coverage []struct{ Unknown int }
 	}
 	d.get("/v1/drift", &drift)
 	hosts, unchecked := map[string]bool{}, 0
@@ -120,6 +123,12 @@ func demoDrift(t *testing.T, d demo) {
 	}
 	if len(hosts) != 23 || unchecked == 0 || unchecked > 20 {
 		t.Errorf("%d hosts drift, %d were not checked", len(hosts), unchecked)
+	}
+	r := drift.Resources[0]
+	code, out, errs := (user{t: t, url: d.URL}).do("drift", "--target", r.Playbook, "--host", r.Host, "--jq",
+		"[.resources[].target_id] | unique | join(\",\")")
+	if code != 0 || out != r.TargetID+"\n" {
+		t.Errorf("drift from %s: %d %s%s, want %s", r.Playbook, code, out, errs, r.TargetID)
 	}
 }
 

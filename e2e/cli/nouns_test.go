@@ -132,6 +132,29 @@ func TestNouns(t *testing.T) {
 		}
 	}
 	verbsOf(t, u)
+	namesOf(t, u)
+}
+
+// namesOf completes names of the server, and reads the warning of a run whose queue nothing serves.
+func namesOf(t *testing.T, u user) {
+	t.Helper()
+	for _, c := range []struct{ words, want string }{
+		{"run site.yml --queue", "default"}, {"run site.yml --credential", "ssh"}, {"run -i", "web"},
+		{"launch deploy --inventory", "web"}, {"queue set", "default"}, {"user delete", "alice"},
+	} {
+		code, out, errs := u.do(append(append([]string{"__complete"}, strings.Fields(c.words)...), "")...)
+		if code != 0 || !strings.Contains("\n"+out, "\n"+c.want+"\n") {
+			t.Errorf("%s: %d %q %q", c.words, code, out, errs)
+		}
+	}
+	code, out, errs := u.do("run", "--tool", "bash", "-c", "true", "--queue", "nowhere")
+	if code != 0 || !strings.HasPrefix(out, "run_") || strings.Count(out, "\n") != 1 ||
+		!strings.HasPrefix(errs, "writ: warning: ") {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
+	if code, _, errs := u.do("launch", "deplyo"); code != 1 || !strings.HasSuffix(errs, "did you mean deploy?\n") {
+		t.Errorf("%d %q", code, errs)
+	}
 }
 
 // verbsOf calls the other verbs of the objects that are kept.
@@ -159,6 +182,7 @@ func verbsOf(t *testing.T, u user) {
 		{"run receipt " + run + " --file " + file, ""}, {"run evidence " + run + " --format json", "{"},
 		{"run rerun " + run, "rerun_of"}, {"run logs " + run, "ho"}, {"run matrix " + run, "rev"},
 		{"audit list --limit 5 --object " + run, "run.submit"}, {"audit check", "ok"}, {"audit seal", "install_id"},
+		{"audit list --actor admin --object template:deploy", "template."},
 		{"license show -o csv", "community"}, {"user show alice admin -o csv", "alice"}, {"user show alice -o csv", "alice"},
 		{"runs --order oldest --after 1d --before 0s --limit 1 --jq .count", "1"}, {"runs --task none --jq .total", "0"},
 		{"user list --limit 1 --jq .count", "1"}, {"token list --limit 1 -o csv", "tok_"}, {"drift -o csv", ""},
