@@ -144,11 +144,7 @@ func explain(ctx context.Context, err error) (*Problem, error) {
 		status := statusOf(f.Kind)
 		p = plainProblem(status, f.Reason(), f.Message)
 		p.more, p.retryAfter, p.recorded = f.Detail, f.RetryAfter, f.Recorded
-		reasons := runs.ReasonsOf(f)
-		if f.Kind == fault.Unlicensed {
-			reasons = []runs.Reason{{Code: f.Reason(), Text: f.Message, Next: "an administrator installs a licence that has it"}}
-		}
-		if reasons != nil {
+		if reasons := runs.ReasonsOf(f); reasons != nil {
 			p.Reasons = ReasonRows(reasons)
 		}
 		for _, x := range f.Fields {

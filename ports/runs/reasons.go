@@ -39,11 +39,14 @@ func WithReasons(f *fault.Error, reasons ...Reason) *fault.Error {
 	return f.With(reasonsKey, list)
 }
 
-// ReasonsOf returns the reasons of a refusal, nil if it has none.
+// ReasonsOf returns the reasons of a refusal, nil if it has none. One for want of a licence is its own reason.
 func ReasonsOf(err error) []Reason {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return nil
+	}
+	if f.Kind == fault.Unlicensed {
+		return []Reason{{Code: f.Reason(), Text: f.Message, Next: "an administrator installs a licence that has it"}}
 	}
 	list, _ := f.Detail[reasonsKey].([]Reason)
 	return list

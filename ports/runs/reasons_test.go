@@ -8,10 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TestReasonsOfARefusal completes reasons from the refusal, keeps its other details, and finds them again.
+// TestReasonsOfARefusal completes reasons from the refusal, keeps its other details, and finds them again. A missing licence is a reason of its own.
 func TestReasonsOfARefusal(t *testing.T) {
 	t.Parallel()
 	plain := runs.RunNotHeld.New("no").With("changed", 1)
@@ -22,6 +23,10 @@ func TestReasonsOfARefusal(t *testing.T) {
 	}
 	if runs.ReasonsOf(plain) != nil || runs.ReasonsOf(errors.New("other")) != nil {
 		t.Error("reasons out of nowhere")
+	}
+	got := runs.ReasonsOf(&fault.Error{Kind: fault.Unlicensed, Message: "the tier is too low"})
+	if len(got) != 1 || got[0].Code != "license_required" || got[0].Text != "the tier is too low" || got[0].Next == "" {
+		t.Errorf("a missing licence: %+v", got)
 	}
 }
 
