@@ -87,12 +87,12 @@ func (w *fixture) teamDecides() {
 		who    string
 		member bool
 	}{
-		{"ann", true},  // an administrator
-		{"eve", true},  // an operator
-		{"mia", true},  // a viewer
-		{"bob", false}, // an administrator
-		{"oto", false}, // an operator
-		{"vic", false}, // a viewer
+		{"ann", true},                            // an administrator
+		{"eve", true},                            // an operator
+		{"mia", true},                            // a viewer
+		{"bob", false},                           // an administrator
+		{"oto", false},                           // an operator
+		{"vic", false},                           // a viewer
 		{"operating", false}, {"reading", false}, // members, by tokens without the scope admin
 	} {
 		for verb, becomes := range map[string]string{"approve": "pending", "reject": "rejected"} {
