@@ -42,6 +42,8 @@ func (w *fixture) ways(labels harness.Body) (list []way, trigger string) {
 		{"api", "/v1/runs", "run.submit", w.script("split", nil)},
 		{"api", "/v1/pipelines", "run.submit", harness.Body{"labels": labels, "steps": []harness.Body{
 			{"name": "a", "tool": "bash", "command": "true"}}}},
+		{"api", "/v1/pipelines", "run.submit", harness.Body{"steps": []harness.Body{ // its second step alone matches
+			{"name": "a", "tool": "bash", "command": "true"}, {"name": "b", "template_id": template}}}},
 		{"template", "/v1/templates/" + template + "/launch", "run.submit", harness.Body{}},
 		{"template", "/v1/templates/" + workflow + "/launch", "run.submit", harness.Body{}},
 		{"rerun", run + "/rerun", "run.rerun", nil},
