@@ -90,3 +90,41 @@ func TestOverlap(t *testing.T) {
 		}
 	})
 }
+
+// TestStepsThatCannotBeLaunched fires the pipeline of a schedule after the template of its step became a workflow, asks
+// a question, or is back as it was: no slot is lost without its reason.
+func TestStepsThatCannotBeLaunched(t *testing.T) {
+	t.Parallel()
+	harness.AnyEngine(t, func(t *testing.T, dbURL string) {
+		w := newFixture(t, harness.Options{DB: dbURL})
+		plain := harness.Body{"name": "step", "tool": "bash", "command": "true"}
+		tpl := w.id("/v1/templates", plain)
+		id := w.id("/v1/schedules", harness.Body{"name": "nightly", "cron": "@yearly", "pipeline": harness.Body{
+			"steps": []harness.Body{{"name": "first", "tool": "bash", "command": "true"}, {"name": "a", "template_id": tpl}}}})
+		for i, c := range []struct {
+			template harness.Body
+			reason   string // empty if it makes a run
+		}{
+			{harness.Body{"name": "step", "steps": []harness.Body{{"name": "x", "tool": "bash", "command": "true"}}},
+				"steps[1].template_id: is a workflow, which cannot be a step"},
+			{harness.Body{"name": "step", "tool": "bash", "command": "true", "survey": []harness.Body{
+				{"var": "version", "type": "text", "required": true}}}, "steps[1].answers"},
+			{plain, ""},
+		} {
+			w.want(http.StatusOK, http.MethodPut, "/v1/templates/"+tpl, c.template)
+			got := w.fires(time.Duration(4-i)*time.Minute, id)[id]
+			reason, _ := got["last_error"].(string)
+			run, _ := got["last_run_id"].(string)
+			if !strings.Contains(reason, c.reason) || (reason == "") != (c.reason == "") || (run == "") != (c.reason != "") {
+				t.Errorf("after %v: %v", c.template, got)
+			}
+			if found := w.found(w.want(http.StatusOK, http.MethodGet, "/v1/doctor", nil), id); (found == "") != (c.reason == "") {
+				t.Errorf("after %v the doctor says %q", c.template, found)
+			}
+		}
+		a := w.Do(http.MethodDelete, "/v1/templates/"+tpl, nil)
+		if a.Status != http.StatusConflict || !strings.Contains(string(a.Body), id) {
+			t.Errorf("a template that a schedule launches in a step is deleted: %d %s", a.Status, a.Body)
+		}
+	})
+}

@@ -114,7 +114,7 @@ func runRows() map[string]row {
 	controls := func(existing int) row {
 		return row{least: identity.Operator, status: 404, right: useRight, existing: existing}
 	}
-	decides := row{least: identity.Operator, body: harness.Body{"reason": "x"}, status: 404, right: approver,
+	decides := row{least: identity.Viewer, body: harness.Body{"reason": "x"}, status: 404, right: approver,
 		existing: 409}
 	all := map[string]row{
 		"list-runs":          {least: identity.Viewer, status: 200},

@@ -78,16 +78,7 @@ func TestSlotsSurviveKills(t *testing.T) {
 				}
 			})
 		}
-		for range depthtest.Of(3, 12) {
-			before := len(h.Acked())
-			harness.Eventually(t, time.Minute, "more runs are acknowledged", func() bool {
-				return len(h.Acked()) >= before+5
-			})
-			<-time.After(time.Duration(rand.IntN(400)) * time.Millisecond)
-			s := now.Load()
-			s.Kill()
-			now.Store(s.Again())
-		}
+		killOften(t, h, &now)
 		over.Store(true)
 		clients.Wait()
 		list := h.Check(now.Load().Client)
@@ -100,13 +91,114 @@ func TestSlotsSurviveKills(t *testing.T) {
 				t.Errorf("%d of %d runs called %s were executed at a time", n, len(named), name)
 			}
 		}
-		// A client does not know of the run whose answer was lost with the server.
-		harness.Eventually(t, time.Minute, "every run ends", func() bool {
-			_, open := now.Load().Runs("status=pending,running&limit=1")
-			return open == 0
+		noneLeft(t, now.Load())
+	})
+}
+
+// killOften kills the server and starts another one, each time after more runs were acknowledged.
+func killOften(t *testing.T, h *harness.History, now *atomic.Pointer[harness.Server]) {
+	t.Helper()
+	for range depthtest.Of(3, 12) {
+		before := len(h.Acked())
+		harness.Eventually(t, time.Minute, "more runs are acknowledged", func() bool {
+			return len(h.Acked()) >= before+5
 		})
-		if left := now.Load().Column("SELECT key FROM run_slots"); len(left) > 0 {
-			t.Errorf("%d slots are left of ended runs", len(left))
+		<-time.After(time.Duration(rand.IntN(400)) * time.Millisecond)
+		s := now.Load()
+		s.Kill()
+		now.Store(s.Again())
+	}
+}
+
+// noneLeft waits for the end of all runs, and checks that no slot is left of one. A client does not know of the run
+// whose answer was lost with the server.
+func noneLeft(t *testing.T, s *harness.Server) {
+	t.Helper()
+	harness.Eventually(t, time.Minute, "every run ends", func() bool {
+		_, open := s.Runs("status=pending,running&limit=1")
+		return open == 0
+	})
+	if left := s.Column("SELECT key FROM run_slots"); len(left) > 0 {
+		t.Errorf("%d slots are left of ended runs", len(left))
+	}
+}
+
+// TestSlotsOfTemplatesSurviveKills kills the server repeatedly while templates of each when_busy are launched, and
+// pipelines that launch one of them in a step and name the lock of another one. No slot is taken twice, and none is
+// lost: each template can be launched afterwards.
+func TestSlotsOfTemplatesSurviveKills(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		h := harness.NewHistory(t)
+		first := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", "8", "--drain-timeout", "5s"}})
+		templates, paths := map[string]string{}, map[string]string{"pipeline": "/v1/pipelines"}
+		for name, more := range map[string]harness.Body{
+			"queue": {"max_concurrent": 2}, "skip": {"when_busy": "skip"}, "replace": {"when_busy": "replace"},
+			"lock": {"max_concurrent": 0, "locks": []string{"one"}}, "step": {},
+		} {
+			more["name"], more["tool"], more["command"] = name, "bash", h.Note()+"sleep 0.3"
+			var made struct{ ID string }
+			first.Do(http.MethodPost, "/v1/templates", more).JSON(t, &made)
+			templates[name], paths[name] = made.ID, "/v1/templates/"+made.ID+"/launch"
+		}
+		pipeline := harness.Body{"name": "pipeline", "locks": []string{"one"}, "steps": []harness.Body{
+			{"name": "a", "template_id": templates["step"]},
+			{"name": "b", "tool": "bash", "command": h.Note() + "sleep 0.1"}}}
+		var now atomic.Pointer[harness.Server]
+		now.Store(first)
+		var clients sync.WaitGroup
+		var over atomic.Bool
+		ask := func(name, key string) (harness.Answer, error) {
+			body := harness.Body{}
+			if name == "pipeline" {
+				body = pipeline
+			}
+			_, a, err := h.Post(now.Load().Client, paths[name], body, "Idempotency-Key", key)
+			return a, err
+		}
+		names := []string{"queue", "skip", "replace", "lock", "step", "pipeline"}
+		var busy atomic.Int64
+		for _, name := range names {
+			clients.Go(func() {
+				for n := 0; !over.Load(); n++ {
+					a, err := ask(name, fmt.Sprint(name, n))
+					if err == nil && a.Status == http.StatusConflict && name == "skip" {
+						busy.Add(1)
+					}
+					<-time.After(depthtest.Of(250*time.Millisecond, 100*time.Millisecond))
+				}
+			})
+		}
+		killOften(t, h, &now)
+		over.Store(true)
+		clients.Wait()
+		list := h.Check(now.Load().Client)
+		for limit, of := range map[int][][]string{2: {{"queue"}},
+			1: {{"skip"}, {"replace"}, {"lock", "pipeline"}, {"step", "pipeline"}}} {
+			for _, sharing := range of {
+				some := slices.DeleteFunc(slices.Clone(list), func(r harness.Run) bool {
+					return !slices.Contains(sharing, r.Name)
+				})
+				if n := atOnce(some); n == 0 || n > limit {
+					t.Errorf("%d of %d runs of %v were executed at a time, and %d may be", n, len(some), sharing, limit)
+				}
+			}
+		}
+		if busy.Load() == 0 || !slices.ContainsFunc(list, func(r harness.Run) bool {
+			return r.Kind == "pipeline" && r.StartedAt != nil && r.Status == "succeeded"
+		}) {
+			t.Errorf("%d launches were refused as busy, and a pipeline has to be executed", busy.Load())
+		}
+		noneLeft(t, now.Load())
+		for _, name := range names {
+			a, err := ask(name, "last "+name)
+			if err != nil || a.Status != http.StatusCreated {
+				t.Fatalf("%s after all others: %v %d %s", name, err, a.Status, a.Body)
+			}
+			var r harness.Run
+			if a.JSON(t, &r); now.Load().Await(r.ID).Status != "succeeded" {
+				t.Errorf("%s after all others did not succeed", name)
+			}
 		}
 	})
 }

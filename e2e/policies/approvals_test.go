@@ -29,7 +29,6 @@ func (w *fixture) deciders() {
 	}{
 		{"nobody", "approve", 401, "bad_token"},
 		{"vic", "approve", 403, "forbidden"},
-		{"mia", "approve", 403, "forbidden"}, // a member of the team, but a viewer
 		{"operating", "approve", 403, "forbidden"},
 		{"operating", "reject", 403, "forbidden"},
 		{"oto", "approve", 403, "forbidden"},
@@ -76,6 +75,42 @@ func (w *fixture) deciders() {
 		w.t.Errorf("%s, %+v", now.Status, now.Decision)
 	}
 	w.decided(w.decide("bob", "approve", r.ID), http.StatusConflict, "run_not_held")
+}
+
+// teamDecides has accounts of each role decide about runs that the members of a team decide about.
+func (w *fixture) teamDecides() {
+	leads := w.made("/v1/teams", harness.Body{"name": "leads"})
+	w.want(http.StatusCreated, w.Client, "POST", "/v1/teams/"+leads+"/members", harness.Body{"user_id": w.ids["ann"]})
+	w.policy("team", "require_approval", harness.Body{"approver_teams": []string{w.ids["network"], leads}})
+	w.accounts["reading"] = w.As(w.token("mia", harness.Body{"scopes": []string{"read", "operate"}}))
+	for _, x := range []struct {
+		who    string
+		member bool
+	}{
+		{"ann", true},                            // an administrator
+		{"eve", true},                            // an operator
+		{"mia", true},                            // a viewer
+		{"bob", false},                           // an administrator
+		{"oto", false},                           // an operator
+		{"vic", false},                           // a viewer
+		{"operating", false}, {"reading", false}, // members, by tokens without the scope admin
+	} {
+		for verb, becomes := range map[string]string{"approve": "pending", "reject": "rejected"} {
+			h := w.hold("/v1/runs", w.script("team", harness.Body{"queue": parked}))
+			status, reason := http.StatusOK, ""
+			if !x.member {
+				status, reason, becomes = http.StatusForbidden, "forbidden", "pending_approval"
+			}
+			w.decided(w.decide(x.who, verb, h.ID), status, reason)
+			now, _ := w.look(h.ID)
+			if now.Status != becomes || x.member && now.Decision.Reason != x.who+" looked" {
+				w.t.Errorf("after %s by %s: %s, %+v", verb, x.who, now.Status, now.Decision)
+			}
+			if x.who == "mia" {
+				w.decided(w.decide("mia", "cancel", h.ID), http.StatusForbidden, "forbidden")
+			}
+		}
+	}
 }
 
 // evidenceOf checks the trail and the evidence of the run that three accounts approved.

@@ -29,6 +29,7 @@ func TestGovernedRuns(t *testing.T) {
 			test func(*fixture)
 		}{
 			{"deciders", (*fixture).deciders},
+			{"team", (*fixture).teamDecides},
 			{"stale", (*fixture).stale},
 			{"template", (*fixture).templateEdited},
 			{"pinned", (*fixture).pinned},

@@ -26,6 +26,9 @@ type fixture struct {
 	accounts map[string]harness.Client
 	ids      map[string]string // of accounts and teams
 	slot     *slot
+	model    *harness.Model
+	// hookSecret signs the deliveries to the trigger of paths.
+	hookSecret string
 }
 
 func newFixture(t *testing.T, url string) *fixture {
@@ -34,9 +37,10 @@ func newFixture(t *testing.T, url string) *fixture {
 	if err := os.WriteFile(file, harness.Licence(t, system.Team, time.Hour), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := &fixture{t: t, dir: harness.Shared(t), accounts: map[string]harness.Client{}, ids: map[string]string{}}
-	w.Server = harness.Start(t, harness.Options{DB: url,
-		Flags: []string{"--license", file, "--executors", "1", "--worker-token", harness.WorkerToken}})
+	w := &fixture{t: t, dir: harness.Shared(t), accounts: map[string]harness.Client{}, ids: map[string]string{},
+		model: harness.NewModel(t)}
+	w.Server = harness.Start(t, harness.Options{DB: url, Flags: append(w.model.Flags(),
+		"--license", file, "--executors", "1", "--worker-token", harness.WorkerToken)})
 	for name, role := range map[string]string{"ann": "admin", "bob": "admin", "oto": "operator", "eve": "operator",
 		"vic": "viewer", "mia": "viewer"} {
 		w.ids[name] = w.made("/v1/users", harness.Body{"username": name, "role": role})

@@ -66,6 +66,19 @@ func TestOutlookOfLaunch(t *testing.T) {
 	a := r.Do(http.MethodPost, page+"/hosts", form.Encode(), "Content-Type", formType)
 	contains(t, string(a.Body), "Runs on 1 host")
 	lacks(t, string(a.Body), "It will be held")
+
+	// The hosts of an inventory that is refreshed first are unknown to the submission, and so to the form.
+	const refreshed = "policies take the number of its hosts as unknown"
+	lacks(t, string(a.Body), refreshed)
+	r.make(t, "/v1/inventory-sources", harness.Body{"name": "cmdb", "kind": "script", "inventory_id": inv,
+		"update_on_launch": true, "config": harness.Body{"content": "#!/bin/sh\necho '{\"all\": {\"hosts\": [\"web1\"]}}'\n"}})
+	a = r.Do(http.MethodPost, page+"/hosts", form.Encode(), "Content-Type", formType)
+	contains(t, string(a.Body), "Runs on 1 host", refreshed, held)
+	var made struct{ Status string }
+	r.Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{"limit": "web1"}).JSON(t, &made)
+	if made.Status != "pending_approval" {
+		t.Errorf("the form says held, and the run is %s", made.Status)
+	}
 }
 
 // TestRotateTrigger: a trigger names its template, and gets a new secret, which is shown once.

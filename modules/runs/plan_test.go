@@ -148,10 +148,15 @@ func TestPlanRefused(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		a := b.planning("ann")
 		b.policies.say(policy.Verdict{Denied: &policy.Rule{ID: "pol_1", Name: "never"}})
-		for range 2 {
+		entries := b.trail.size()
+		txtest.Together(4, func(i int) { // as the report of a plan and its event
 			if id, err := b.Planner.ProposeApply(t.Context(), a.Lease, planned("1")); id != "" || err != nil {
 				t.Errorf("a denied run is %q, %v", id, err)
 			}
+		})
+		if list := b.trail.since(entries); len(list) != 1 || list[0].Action != audit.RunPlan ||
+			list[0].Outcome != audit.Denied || list[0].Object.ID != "pol_1" {
+			t.Errorf("the entries are %+v", list)
 		}
 		b.finish(a, runs.Ending{Status: runs.Succeeded})
 		r := b.status(a.Run.ID, runs.Succeeded)

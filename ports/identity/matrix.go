@@ -31,6 +31,7 @@ func Matrix() []Rule {
 	rules := []Rule{
 		{ViaRole, Admin, Any, Any},
 		{ViaRole, Viewer, "run", "read"},
+		{ViaRole, Viewer, "run", "approve"}, // admins, or the members of the teams that a policy names
 		{ViaRole, Viewer, "account", "read"}, // the own one
 		{ViaRole, Viewer, "account", "logout"},
 		{ViaRole, Viewer, "account", "password"},
@@ -56,7 +57,6 @@ func Matrix() []Rule {
 		{ViaRole, Operator, "catalog", "write"},
 		{ViaRole, Operator, "run", "submit"},
 		{ViaRole, Operator, "run", "control"},
-		{ViaRole, Operator, "run", "approve"}, // admins, or the members of the teams that a policy names
 		{ViaRole, Operator, "pipeline", "submit"},
 	}
 	for _, kind := range []string{"inventory_source", "schedule", "trigger"} { // these kinds carry no grants

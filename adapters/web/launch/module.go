@@ -21,6 +21,7 @@ type Params struct {
 
 	Templates   catalog.Templates
 	Inventories catalog.Inventories
+	References  catalog.References
 	Projects    catalog.Projects
 	Credentials secrets.Credentials
 	Schedules   scheduling.Schedules

@@ -12,7 +12,7 @@ import (
 type outlook struct{ Glyph, Text string }
 
 // outlook asks the policies and windows about the launch as it is entered. Of a workflow, whose steps are resolved at
-// the launch, the last run tells.
+// the launch, the last run tells. As for the submission, the hosts of an inventory that is refreshed first are unknown.
 func (h *handlers) outlook(r *shell.Request, v *templateView, inventory, limit string) (out []outlook, err error) {
 	if v.RequireApproval {
 		out = append(out, outlook{"hold", heldText})
@@ -24,7 +24,7 @@ func (h *handlers) outlook(r *shell.Request, v *templateView, inventory, limit s
 		return out, nil
 	}
 	targets := policy.UnknownTargets()
-	if v.plays() && inventory != "" {
+	if v.plays() && inventory != "" && !v.reach.fresh {
 		whole, err := h.Inventories.Get(r.Context(), inventory)
 		if err != nil {
 			return nil, err //nolint:wrapcheck // a fault

@@ -24,6 +24,7 @@ type reach struct {
 	warnings []string
 	wrong    string // what is wrong with the limit
 	count    int
+	fresh    bool // the inventory is refreshed before the run
 	confirm  bool // the number has to be typed
 	outlook  []outlook
 }
@@ -42,7 +43,14 @@ func (h *handlers) reachOf(ctx context.Context, inventory, limit, text string) (
 	case err != nil:
 		return reach{}, err //nolint:wrapcheck // a fault
 	}
-	v := reach{count: found.Count, warnings: found.Warnings, confirm: limit == "" && found.Count > confirmed}
+	fresh, err := h.References.RefreshesOnLaunch(ctx, inventory)
+	if err != nil {
+		return reach{}, err //nolint:wrapcheck // a fault
+	}
+	v := reach{count: found.Count, warnings: found.Warnings, fresh: fresh, confirm: limit == "" && found.Count > confirmed}
+	if fresh {
+		v.warnings = append(v.warnings, refreshedText)
+	}
 	v.text = runsOnText(found.Count, shell.Groups(ctx, h.Inventories, inventory, limit, found))
 	if found.Count == 0 {
 		v.warnings = append(v.warnings, nothingMatched)

@@ -65,6 +65,7 @@ const (
 	heldText        = "It will be held: the template asks for approval."
 	unresolvedText  = "Its hosts cannot be told."
 	nothingMatched  = "The limit selects no host: the run would touch nothing."
+	refreshedText   = "The inventory is refreshed before the run: policies take the number of its hosts as unknown."
 	executorText    = "Runs on the executor, not on hosts."
 	queryText       = "Runs on the hosts that its query selects when it is launched."
 	noInventory     = "Runs on the hosts of the project's own inventory."

@@ -23,16 +23,16 @@ type action struct {
 
 // actions returns what the viewer can do with the run, the one that its state suggests first.
 func actions(ctx context.Context, h *head) []action {
-	if !shell.Can(ctx, "run", "control") {
-		return nil
-	}
 	r := h.Run
 	var out []action
+	if r.Status == runs.PendingApproval && shell.Can(ctx, "run", "approve") {
+		out = append(out, action{Name: "review", Label: reviewText, Href: "/ui/approvals/" + r.ID, First: true})
+	}
+	if !shell.Can(ctx, "run", "control") {
+		return out
+	}
 	switch {
 	case r.Status == runs.PendingApproval:
-		if shell.Can(ctx, "run", "approve") {
-			out = append(out, action{Name: "review", Label: reviewText, Href: "/ui/approvals/" + r.ID, First: true})
-		}
 		out = append(out, action{Name: "preview", Label: previewText, Operation: "preview-run", Submit: previewText,
 			Hue: "now", Glyph: "play", Done: "The dry run was made.",
 			Text: "A dry run of exactly what is held is made. It changes nothing, and the approval page shows what it finds."})

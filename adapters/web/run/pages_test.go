@@ -133,7 +133,7 @@ func TestActions(t *testing.T) {
 		{"operator", runs.Pending, []string{"cancel-run", "move-run"}, []string{"rerun-run"}},
 		{"admin", runs.PendingApproval, []string{`href="/ui/approvals/run_1"`, "preview-run", "cancel-run"},
 			[]string{"rerun-run"}},
-		{"viewer", runs.PendingApproval, nil, []string{"/ui/approvals/run_1", "preview-run"}},
+		{"viewer", runs.PendingApproval, []string{`href="/ui/approvals/run_1"`}, []string{"preview-run", "cancel-run"}},
 		{"operator", runs.Succeeded, []string{"rerun-run"}, []string{"cancel-run"}},
 	} {
 		r, x := big(200, 2)

@@ -2,6 +2,7 @@ package evaluate_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,7 +82,8 @@ func TestCompileKeepsItsInput(t *testing.T) {
 	}
 }
 
-// BenchmarkHundredPolicies compares one run with policies that differ from it in a late criterion at most.
+// BenchmarkHundredPolicies compares one run with policies that differ from it in a late criterion at most, and with none:
+// what remains then is the grade of its risk.
 func BenchmarkHundredPolicies(b *testing.B) {
 	hosts := 50
 	var list []policy.Policy
@@ -103,12 +105,17 @@ func BenchmarkHundredPolicies(b *testing.B) {
 		Spec: runs.Spec{Tool: "ansible", Playbook: "plays/site.yml", InventoryID: "inv_1",
 			CredentialIDs: []string{"crd_1", "crd_2", "crd_3"}},
 	}
-	compiled, targets := evaluate.Compile(list), []policy.Targets{{Hosts: 120, Of: 400}}
+	targets := []policy.Targets{{Hosts: 120, Of: 400}}
 	who := evaluate.Actor{ID: "usr_1", Teams: []string{"tem_7", "tem_1"}}
-	b.ReportAllocs()
-	for b.Loop() {
-		if v := evaluate.Request(compiled, subject.Of(r, targets), who); len(v.Holds) != 10 {
-			b.Fatal(len(v.Holds))
-		}
+	for _, n := range []int{0, 100} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			compiled := evaluate.Compile(list[:n])
+			b.ReportAllocs()
+			for b.Loop() {
+				if v := evaluate.Request(compiled, subject.Of(r, targets), who); len(v.Holds) != n/10 {
+					b.Fatal(len(v.Holds))
+				}
+			}
+		})
 	}
 }

@@ -106,7 +106,7 @@ func (c *Controller) act(
 	return c.gate.shown(ctx, run, err)
 }
 
-// Approver lets the caller decide about the runs that it may read; a role decides who may approve at all.
+// Approver lets the caller decide about the runs that it may read, if what holds them lets it.
 type Approver struct {
 	next runs.Approver
 	gate *Gate

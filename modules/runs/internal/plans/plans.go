@@ -119,7 +119,7 @@ func (p *Plans) apply(ctx context.Context, runID string) (string, error) {
 		return "", p.machine.Do(ctx, func(ctx context.Context) error { return p.nothing(ctx, plan) })
 	}
 	var others []runs.StoredPlan
-	id, err := p.submitter.Apply(actor.With(ctx, dry.Actor), submit.Applying{
+	id, note, err := p.submitter.Apply(actor.With(ctx, dry.Actor), submit.Applying{
 		Of: dry, Digest: plan.Digest,
 		Before: func(ctx context.Context) (id string, err error) {
 			id, others, err = p.held(ctx, plan)
@@ -128,7 +128,7 @@ func (p *Plans) apply(ctx context.Context, runID string) (string, error) {
 		Then: func(ctx context.Context, r *runs.Run) error { return p.made(ctx, plan, r, others) },
 	})
 	if err != nil && final(err) {
-		return "", p.refused(ctx, runID, err)
+		return "", p.refused(ctx, runID, err, note)
 	}
 	return id, err
 }
@@ -216,10 +216,22 @@ func (p *Plans) supersede(ctx context.Context, list []runs.StoredPlan, reason st
 	return nil
 }
 
-// refused adds to a dry run why no run applies its plan.
-func (p *Plans) refused(ctx context.Context, runID string, why error) error {
+// refused adds to a dry run why no run applies its plan, and records a denial with it. It does so once, although the
+// report of the plan and its event may try at the same time.
+func (p *Plans) refused(
+	ctx context.Context, runID string, why error, note func(ctx context.Context) error,
+) error {
 	w := runs.Warning{Code: runs.WarnPlanNotHeld, Message: "no run applies the plan: " + why.Error()}
 	return p.machine.Do(ctx, func(ctx context.Context) error {
+		dry, err := p.machine.Store.Lock(ctx, runID)
+		if err != nil || runs.HasWarning(dry.Warnings, w.Code) {
+			return err
+		}
+		if note != nil {
+			if err := note(ctx); err != nil && !final(err) {
+				return err
+			}
+		}
 		if err := p.machine.Store.Amend(ctx, runID, runs.Amendment{Warnings: []runs.Warning{w}}); err != nil {
 			return err
 		}

@@ -121,9 +121,18 @@ func closed(t policy.Timing) error {
 
 // refused records a request that a policy or a window denied, in a unit of its own, since no run was made.
 func (s *Submitter) refused(ctx context.Context, r *runs.Run, asked map[string]any, err error) error {
+	if note := s.denial(r, asked, err); note != nil {
+		return note(ctx)
+	}
+	return err
+}
+
+// denial returns what records that a policy or a window denied a request, and returns the error then. It is nil for
+// another error.
+func (s *Submitter) denial(r *runs.Run, asked map[string]any, err error) func(ctx context.Context) error {
 	var f *fault.Error
 	if !errors.As(err, &f) {
-		return err
+		return nil
 	}
 	kind := ""
 	switch f.Code {
@@ -132,13 +141,15 @@ func (s *Submitter) refused(ctx context.Context, r *runs.Run, asked map[string]a
 	case policy.WindowClosed.Name:
 		kind = "window"
 	default:
-		return err
+		return nil
 	}
 	detail := maps.Clone(asked)
 	detail["reason"], detail[kind] = f.Code, f.Detail[kind]
 	f.Recorded = true
-	return audit.Refuse(ctx, s.machine.Unit, s.machine.Recorder, audit.Entry{Action: action(r.Origin.Source),
-		Object: audit.Object{Kind: kind, ID: f.Detail[kind+"_id"].(string)}, Detail: detail}, f)
+	return func(ctx context.Context) error {
+		return audit.Refuse(ctx, s.machine.Unit, s.machine.Recorder, audit.Entry{Action: action(r.Origin.Source),
+			Object: audit.Object{Kind: kind, ID: f.Detail[kind+"_id"].(string)}, Detail: detail}, f)
+	}
 }
 
 // decideBusy decides about a launch of a template that has as many unfinished runs as it allows: it refuses the launch

@@ -144,34 +144,37 @@ type Applying struct {
 }
 
 // Apply makes a run with the settings of a dry run, which is held and bound to the digest of a plan. The settings were
-// validated, and the rights checked, when the dry run was submitted; policies decide again.
-func (s *Submitter) Apply(ctx context.Context, a Applying) (id string, err error) {
+// validated, and the rights checked, when the dry run was submitted; policies decide again. If there is no run, note
+// records that a policy or a window denied it, in the unit of its context; it is nil if none did.
+func (s *Submitter) Apply(
+	ctx context.Context, a Applying,
+) (id string, note func(ctx context.Context) error, err error) {
 	of, err := s.Governed(ctx, a.Of)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	r := s.record(ctx, runs.Origin{Source: runs.FromPlan, SourceID: of.ID, Owner: of.Origin.Owner})
 	r.Name, r.Labels, r.Change, r.Vars, r.Commit = of.Name, of.Labels, of.Change, of.Vars, of.Commit
 	r.Kind, r.Lineage, r.Objects, r.Spec = runs.Single, of.Lineage, of.Objects, of.Spec
 	r.Spec.DryRun, r.Spec.RequireApproval, r.Spec.PlanDigest = false, true, a.Digest
 	if err := s.hide(ctx, r, of); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	asked, err := detail(r)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if err := s.warnUnserved(ctx, r); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	sealed, err := s.targets.Seal(ctx, r.Spec.Notifications)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var hosts []policy.Targets
 	if s.policies != nil {
 		if hosts, err = s.binder.Hosts(ctx, r); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	err = s.evaluated(ctx, r, func(ctx context.Context, b *bound) error {
@@ -195,9 +198,9 @@ func (s *Submitter) Apply(ctx context.Context, a Applying) (id string, err error
 		return a.Then(ctx, r)
 	})
 	if err != nil {
-		return "", s.refused(ctx, r, asked, err)
+		return "", s.denial(r, asked, err), err
 	}
-	return id, nil
+	return id, nil, nil
 }
 
 // keepPlan gives a run that is made from one with a plan the same plan, if it applies it.
