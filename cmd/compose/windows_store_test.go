@@ -59,8 +59,8 @@ func clockChanges() map[string]clockChange {
 	}
 }
 
-// TestWindowsOverClockChanges stores windows of both modes, and asks the evaluator at their edges, alone and in the unit
-// of a submission.
+// TestWindowsOverClockChanges stores windows of both modes, and asks the evaluator at their edges, alone and in the
+// unit of a submission.
 func TestWindowsOverClockChanges(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {

@@ -118,8 +118,9 @@ func TestStepsThatCannotBeLaunched(t *testing.T) {
 			if !strings.Contains(reason, c.reason) || (reason == "") != (c.reason == "") || (run == "") != (c.reason != "") {
 				t.Errorf("after %v: %v", c.template, got)
 			}
-			if found := w.found(w.want(http.StatusOK, http.MethodGet, "/v1/doctor", nil), id); (found == "") != (c.reason == "") {
-				t.Errorf("after %v the doctor says %q", c.template, found)
+			doctor := w.found(w.want(http.StatusOK, http.MethodGet, "/v1/doctor", nil), id)
+			if (doctor == "") != (c.reason == "") {
+				t.Errorf("after %v the doctor says %q", c.template, doctor)
 			}
 		}
 		a := w.Do(http.MethodDelete, "/v1/templates/"+tpl, nil)

@@ -138,7 +138,8 @@ func (w *fixture) deniedWays(ways []way, labels harness.Body, trigger, kind, tex
 			}
 		}
 		if len(denied) != 1 || denied[0].Action != p.action || denied[0].Details[kind] != "split deny" ||
-			denied[0].Details["reason"] != reason || denied[0].Details["source"] != p.source {
+			denied[0].Details["reason"] != reason || denied[0].Details["source"] != p.source ||
+			p.source != "trigger" && denied[0].Actor.Type != "user" {
 			w.t.Errorf("%s: the trail has %+v", p.source, denied)
 		}
 		before = w.entries()[0].Seq

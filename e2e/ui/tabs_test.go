@@ -71,7 +71,8 @@ func TestOutlookOfLaunch(t *testing.T) {
 	const refreshed = "policies take the number of its hosts as unknown"
 	lacks(t, string(a.Body), refreshed)
 	r.make(t, "/v1/inventory-sources", harness.Body{"name": "cmdb", "kind": "script", "inventory_id": inv,
-		"update_on_launch": true, "config": harness.Body{"content": "#!/bin/sh\necho '{\"all\": {\"hosts\": [\"web1\"]}}'\n"}})
+		"update_on_launch": true, "config": harness.Body{
+			"content": "#!/bin/sh\necho '{\"all\": {\"hosts\": [\"web1\"]}}'\n"}})
 	a = r.Do(http.MethodPost, page+"/hosts", form.Encode(), "Content-Type", formType)
 	contains(t, string(a.Body), "Runs on 1 host", refreshed, held)
 	var made struct{ Status string }

@@ -31,7 +31,7 @@ func Matrix() []Rule {
 	rules := []Rule{
 		{ViaRole, Admin, Any, Any},
 		{ViaRole, Viewer, "run", "read"},
-		{ViaRole, Viewer, "run", "approve"}, // admins, or the members of the teams that a policy names
+		{ViaRole, Viewer, "run", "approve"},  // admins, or the members of the teams that a policy names
 		{ViaRole, Viewer, "account", "read"}, // the own one
 		{ViaRole, Viewer, "account", "logout"},
 		{ViaRole, Viewer, "account", "password"},

@@ -82,8 +82,8 @@ func TestCompileKeepsItsInput(t *testing.T) {
 	}
 }
 
-// BenchmarkHundredPolicies compares one run with policies that differ from it in a late criterion at most, and with none:
-// what remains then is the grade of its risk.
+// BenchmarkHundredPolicies compares one run with policies that differ from it in a late criterion at most, and with
+// none: what remains then is the grade of its risk.
 func BenchmarkHundredPolicies(b *testing.B) {
 	hosts := 50
 	var list []policy.Policy

@@ -119,7 +119,8 @@ func (p *Plans) apply(ctx context.Context, runID string) (string, error) {
 		return "", p.machine.Do(ctx, func(ctx context.Context) error { return p.nothing(ctx, plan) })
 	}
 	var others []runs.StoredPlan
-	id, note, err := p.submitter.Apply(actor.With(ctx, dry.Actor), submit.Applying{
+	ctx = actor.With(ctx, dry.Actor)
+	id, note, err := p.submitter.Apply(ctx, submit.Applying{
 		Of: dry, Digest: plan.Digest,
 		Before: func(ctx context.Context) (id string, err error) {
 			id, others, err = p.held(ctx, plan)
@@ -218,9 +219,7 @@ func (p *Plans) supersede(ctx context.Context, list []runs.StoredPlan, reason st
 
 // refused adds to a dry run why no run applies its plan, and records a denial with it. It does so once, although the
 // report of the plan and its event may try at the same time.
-func (p *Plans) refused(
-	ctx context.Context, runID string, why error, note func(ctx context.Context) error,
-) error {
+func (p *Plans) refused(ctx context.Context, runID string, why error, note func(ctx context.Context) error) error {
 	w := runs.Warning{Code: runs.WarnPlanNotHeld, Message: "no run applies the plan: " + why.Error()}
 	return p.machine.Do(ctx, func(ctx context.Context) error {
 		dry, err := p.machine.Store.Lock(ctx, runID)
