@@ -201,7 +201,9 @@ func patterns(t *testing.T, e *driftEnv) {
 func plannedAndApplied(t *testing.T, e *driftEnv) {
 	tell := func(n int, real bool, findings ...string) []estate.Finding {
 		h := host("Web", states(known), findings...)
-		h.Whole = !real
+		if h.Whole = !real; real {
+			h.Changed = []int{0}
+		}
 		c := report(n, real, []string{"plan"}, h)
 		c.Target = estate.PlannedTarget(&runs.Spec{TemplateID: "tpl_1"}, "digest", "Web")
 		return e.apply(t, c)
@@ -211,8 +213,12 @@ func plannedAndApplied(t *testing.T, e *driftEnv) {
 	txtest.Same(t, "after a later plan", "Web a, Web c", e.shown(t))
 	tell(3, true)
 	txtest.Same(t, "after a run that applied it", "", e.shown(t))
-	txtest.Same(t, "new ones", 1, len(tell(4, false, "plan a")))
-	tell(5, false)
+	found := tell(4, false, "plan a")
+	txtest.Same(t, "found again", true, len(found) == 1 && found[0].Confidence == estate.ConfidentNone)
+	tell(5, true)
+	txtest.Same(t, "found a third time", 0, len(tell(6, false, "plan a")))
+	txtest.Same(t, "listed", "Web a", e.shown(t))
+	tell(7, false)
 	txtest.Same(t, "after a plan without findings", "", e.shown(t))
 	p := e.all(t)
 	txtest.Same(t, "the only host", true, p.Hosts == 1 && p.Coverage[0].Host == "Web")
