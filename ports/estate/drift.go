@@ -36,7 +36,7 @@ const (
 	MaxResource = 1024
 )
 
-// KeepUnchecked is how long findings of a target are kept that no dry run checks any more.
+// KeepUnchecked is how long findings of a target, or of a host of a target, are kept that no dry run checks any more.
 const KeepUnchecked = 90 * 24 * time.Hour
 
 // Target is what is compared with a fleet: a playbook of a template, or of a project, with an inventory.
@@ -183,8 +183,12 @@ type Checked struct {
 	Real bool
 	// Partial is a run of some tags, which tells nothing about tasks that it has not reached.
 	Partial bool
-	Tasks   []string // their keys
-	Hosts   []HostCheck
+	// AllHosts is a dry run of every task on every host. Inventory has the hosts of its stored inventory then, nil if
+	// there is none. A host that neither the run nor its stored inventory has is no part of the target any more.
+	AllHosts  bool
+	Inventory []string
+	Tasks     []string // their keys
+	Hosts     []HostCheck
 }
 
 // DriftStore keeps findings.

@@ -45,6 +45,7 @@ func RunDrift(t *testing.T, each DriftEach) {
 			"what cannot be told":           unconfirmed,
 			"tasks that are gone":           goneTasks,
 			"real runs":                     realRuns,
+			"hosts that are gone":           goneHosts,
 			"tasks that always change":      alwaysChanging,
 			"any order":                     driftInAnyOrder,
 			"two reports at once":           reportsRace,
