@@ -25,6 +25,11 @@ const (
 	ConfidentNone      Confidence = "none"
 )
 
+// Confidences returns all of them, the surest first.
+func Confidences() []Confidence {
+	return []Confidence{ConfidentDiff, ConfidentPredicted, ConfidentNone}
+}
+
 // FeatureReconcile is the licensed feature of Drift.Reconcile.
 const FeatureReconcile = "drift_reconcile"
 
@@ -140,6 +145,13 @@ type DriftPage struct {
 	Withheld               int
 }
 
+// DriftCounts are numbers of all drift: the findings, and the hosts as in DriftPage. Rules leave nothing out, since who
+// writes one may not read everything, and would learn from the numbers what it fits.
+type DriftCounts struct {
+	Findings               map[Confidence]int64 // a confidence without findings may be absent
+	Hosts, Drifting, Clean int
+}
+
 // Drift answers what differs from what should be, and repairs it.
 type Drift interface {
 	Drift(ctx context.Context, q DriftQuery) (DriftPage, error)
@@ -201,6 +213,8 @@ type DriftStore interface {
 	Drifting(ctx context.Context, target string) (bool, error)
 	// Findings returns the findings that the reader may read and no active rule leaves out.
 	Findings(ctx context.Context, q DriftQuery, reader access.Scope, now time.Time) (DriftPage, error)
+	// Counts returns the numbers that a reader of everything finds without rules, for metrics.
+	Counts(ctx context.Context) (DriftCounts, error)
 	// Bind stores that a run was made to repair findings, in a unit.
 	Bind(ctx context.Context, runID string, findings []string) error
 	runs.Repairs

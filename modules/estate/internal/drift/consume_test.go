@@ -82,6 +82,8 @@ func (*fixture) Now() time.Time { return epoch(0).Add(time.Hour) }
 // driftOf is the fixture as a store of drift and of rules.
 type driftOf struct{ *fixture }
 
+func (driftOf) Counts(context.Context) (n estate.DriftCounts, err error) { return n, nil }
+
 func (d driftOf) Apply(_ context.Context, c estate.Checked, _ time.Time) ([]estate.Finding, error) {
 	d.applied = append(d.applied, c)
 	return d.found, nil
