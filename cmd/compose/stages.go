@@ -96,13 +96,14 @@ func observation() fx.Option {
 		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background,
 			a *metrics.AI, store runs.Store, w execution.WorkerStore, o identity.ObjectStore, trail audit.Trail,
 			l system.DeadLetterStore,
-			c portclock.Clock, d *db.DB, x execution.Boundary, f portestate.FleetStore, s *Settings) error {
+			c portclock.Clock, d *db.DB, x execution.Boundary, f portestate.FleetStore,
+			drift portestate.DriftStore, s *Settings) error {
 			names := declaredQueues(w, o)
 			if s.MetricsAuth {
 				names = nil
 			}
 			return t.Register(metrics.NewIsolation(x), e, n, b, a, metrics.NewRuns(store, names, c), metrics.NewWorkers(w),
-				metrics.NewHosts(f),
+				metrics.NewHosts(f), metrics.NewDrift(drift),
 				metrics.NewTrail(trail),
 				metrics.NewDeadLetters(l),
 				metrics.NewDatabase(d.Stats))

@@ -2,6 +2,10 @@ package notify
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -70,4 +74,50 @@ func (w *fixture) drifts(message, run string) {
 	w.Alter("INSERT INTO outbox (subscriber, id, name, version, at, data) VALUES ('notify', ?, ?, ?, ?, ?)", message,
 		e.EventName(), e.EventVersion(), time.Duration(0), string(data))
 	w.Submit(obj{"tool": "bash", "command": "true"})
+}
+
+// TestADryRunAnnouncesWhatIsNew tells a target of drift when a dry run finds it, and not again.
+func TestADryRunAnnouncesWhatIsNew(t *testing.T) {
+	t.Parallel()
+	in := newSink(t, nil)
+	w := newFixture(t, harness.Options{})
+	dir := harness.Shared(t)
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	hosts := write("hosts", "web1 ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n")
+	playbook := filepath.Join(dir, "site.yml")
+	look := func(tasks string) string {
+		write("site.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n"+tasks)
+		id := w.Submit(obj{"playbook": playbook, "inventory": hosts, "dry_run": true,
+			"notifications": []obj{hook(in.URL + "/drift")}}).ID
+		w.ends(id, "succeeded")
+		harness.Eventually(t, awhile, "what the dry run tells", func() bool {
+			list, _ := w.want(http.StatusOK, http.MethodGet, "/v1/drift", nil)["resources"].([]any)
+			for _, x := range list {
+				row, _ := x.(map[string]any)
+				if row["run_id"] != id {
+					return false
+				}
+			}
+			return len(list) == strings.Count(tasks, "copy")
+		})
+		return id
+	}
+	one := "    - copy: {content: x, dest: '" + dir + "/a'}\n"
+	first := look(one)
+	second := look(one)
+	third := look(one + "    - copy: {content: x, dest: '" + dir + "/b'}\n")
+	var got []string
+	for _, l := range in.await("/drift", 5) { // three of ends, and two of drift
+		text := decoded(t, l.body)
+		if found, ok := text["drift"].(map[string]any); ok {
+			got = append(got, fmt.Sprint(text["event"], " ", text["id"], " ", found["new"], " ", found["hosts"]))
+		}
+	}
+	same(t, "announcements, not of "+second, got, "drift.found "+first+" 1 [web1]", "drift.found "+third+" 1 [web1]")
 }

@@ -57,6 +57,8 @@ type Params struct {
 	// Templates and Projects have the names of what plans are about. They may be nil.
 	Templates catalog.TemplateStore `optional:"true"`
 	Projects  catalog.ProjectStore  `optional:"true"`
+	// Inventories has the hosts of stored inventories. It may be nil.
+	Inventories catalog.References `optional:"true"`
 	// Reconciler makes the runs that repair drift.
 	Reconciler runs.Reconciler
 	Licenses   system.Licenses

@@ -25,6 +25,11 @@ const (
 	ConfidentNone      Confidence = "none"
 )
 
+// Confidences returns all of them, the surest first.
+func Confidences() []Confidence {
+	return []Confidence{ConfidentDiff, ConfidentPredicted, ConfidentNone}
+}
+
 // FeatureReconcile is the licensed feature of Drift.Reconcile.
 const FeatureReconcile = "drift_reconcile"
 
@@ -36,7 +41,7 @@ const (
 	MaxResource = 1024
 )
 
-// KeepUnchecked is how long findings of a target are kept that no dry run checks any more.
+// KeepUnchecked is how long findings of a target, or of a host of a target, are kept that no dry run checks any more.
 const KeepUnchecked = 90 * 24 * time.Hour
 
 // Target is what is compared with a fleet: a playbook of a template, or of a project, with an inventory.
@@ -140,6 +145,13 @@ type DriftPage struct {
 	Withheld               int
 }
 
+// DriftCounts are numbers of all drift: the findings, and the hosts as in DriftPage. Rules leave nothing out, since who
+// writes one may not read everything, and would learn from the numbers what it fits.
+type DriftCounts struct {
+	Findings               map[Confidence]int64 // a confidence without findings may be absent
+	Hosts, Drifting, Clean int
+}
+
 // Drift answers what differs from what should be, and repairs it.
 type Drift interface {
 	Drift(ctx context.Context, q DriftQuery) (DriftPage, error)
@@ -183,8 +195,12 @@ type Checked struct {
 	Real bool
 	// Partial is a run of some tags, which tells nothing about tasks that it has not reached.
 	Partial bool
-	Tasks   []string // their keys
-	Hosts   []HostCheck
+	// AllHosts is a dry run of every task on every host. Inventory has the hosts of its stored inventory then, nil if
+	// there is none. A host that neither the run nor its stored inventory has is no part of the target any more.
+	AllHosts  bool
+	Inventory []string
+	Tasks     []string // their keys
+	Hosts     []HostCheck
 }
 
 // DriftStore keeps findings.
@@ -197,6 +213,8 @@ type DriftStore interface {
 	Drifting(ctx context.Context, target string) (bool, error)
 	// Findings returns the findings that the reader may read and no active rule leaves out.
 	Findings(ctx context.Context, q DriftQuery, reader access.Scope, now time.Time) (DriftPage, error)
+	// Counts returns the numbers that a reader of everything finds without rules, for metrics.
+	Counts(ctx context.Context) (DriftCounts, error)
 	// Bind stores that a run was made to repair findings, in a unit.
 	Bind(ctx context.Context, runID string, findings []string) error
 	runs.Repairs

@@ -99,6 +99,9 @@ func (s *Store) Apply(ctx context.Context, c estate.Checked, now time.Time) ([]e
 		}
 		found = append(found, fresh...)
 	}
+	if err := a.forget(ctx); err != nil {
+		return nil, err
+	}
 	return found, s.purgeTargets(ctx, a.q, now.Add(-estate.KeepUnchecked))
 }
 

@@ -67,6 +67,26 @@ func (s *Store) Findings(
 	return out, err
 }
 
+func (s *Store) Counts(ctx context.Context) (out estate.DriftCounts, err error) {
+	l := look{Store: s, q: s.d.Read(ctx), all: true}
+	var rows []struct {
+		Confidence estate.Confidence
+		N          int64
+	}
+	if err := l.findings().ColumnExpr("f.confidence, COUNT(*) AS n").GroupExpr("f.confidence").
+		Scan(ctx, &rows); err != nil {
+		return out, db.Wrap(err, "count drift")
+	}
+	out.Findings = make(map[estate.Confidence]int64, len(rows))
+	for _, r := range rows {
+		out.Findings[r.Confidence] = r.N
+	}
+	var p estate.DriftPage
+	err = l.sums(ctx, &p)
+	out.Hosts, out.Drifting, out.Clean = p.Hosts, p.Drifting, p.Clean
+	return out, err
+}
+
 // rights finds the scopes of drift that the reader may read.
 func (l *look) rights(ctx context.Context, reader access.Scope) error {
 	may, err := scopes.ReaderOf(ctx, l.q, reader)

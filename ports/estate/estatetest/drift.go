@@ -45,6 +45,7 @@ func RunDrift(t *testing.T, each DriftEach) {
 			"what cannot be told":           unconfirmed,
 			"tasks that are gone":           goneTasks,
 			"real runs":                     realRuns,
+			"hosts that are gone":           goneHosts,
 			"tasks that always change":      alwaysChanging,
 			"any order":                     driftInAnyOrder,
 			"two reports at once":           reportsRace,
@@ -309,6 +310,10 @@ func coverage(t *testing.T, e *driftEnv) {
 	txtest.Same(t, "sums when it drifts", []int{3, 2, 0, 4, 2}, sums(e.all(t)))
 	e.ignore(t, "j", "*", time.Time{})
 	txtest.Same(t, "sums with a rule", []int{3, 1, 1, 4, 2}, sums(e.all(t)))
+	counts, err := e.Drift.Counts(t.Context())
+	txtest.NoError(t, err)
+	txtest.Same(t, "counts, whatever rules say", estate.DriftCounts{Hosts: 3, Drifting: 2,
+		Findings: map[estate.Confidence]int64{estate.ConfidentDiff: 3}}, counts)
 	nobody, err := e.Drift.Findings(t.Context(), estate.DriftQuery{}, access.Scope{Strict: true}, later())
 	txtest.NoError(t, err)
 	txtest.Same(t, "sums for nobody", make([]int, 5), sums(nobody))

@@ -201,7 +201,9 @@ func patterns(t *testing.T, e *driftEnv) {
 func plannedAndApplied(t *testing.T, e *driftEnv) {
 	tell := func(n int, real bool, findings ...string) []estate.Finding {
 		h := host("Web", states(known), findings...)
-		h.Whole = !real
+		if h.Whole = !real; real {
+			h.Changed = []int{0}
+		}
 		c := report(n, real, []string{"plan"}, h)
 		c.Target = estate.PlannedTarget(&runs.Spec{TemplateID: "tpl_1"}, "digest", "Web")
 		return e.apply(t, c)
@@ -211,9 +213,54 @@ func plannedAndApplied(t *testing.T, e *driftEnv) {
 	txtest.Same(t, "after a later plan", "Web a, Web c", e.shown(t))
 	tell(3, true)
 	txtest.Same(t, "after a run that applied it", "", e.shown(t))
-	txtest.Same(t, "new ones", 1, len(tell(4, false, "plan a")))
-	tell(5, false)
+	found := tell(4, false, "plan a")
+	txtest.Same(t, "found again", true, len(found) == 1 && found[0].Confidence == estate.ConfidentNone)
+	tell(5, true)
+	txtest.Same(t, "found a third time", 0, len(tell(6, false, "plan a")))
+	txtest.Same(t, "listed", "Web a", e.shown(t))
+	tell(7, false)
 	txtest.Same(t, "after a plan without findings", "", e.shown(t))
 	p := e.all(t)
 	txtest.Same(t, "the only host", true, p.Hosts == 1 && p.Coverage[0].Host == "Web")
+}
+
+// goneHosts makes dry runs of all hosts, of which some are in the inventory no more.
+func goneHosts(t *testing.T, e *driftEnv) {
+	all := func(n int, inventory []string, hosts ...string) {
+		c := report(n, false, twoTasks)
+		for _, name := range hosts {
+			h := host(name, states(known), "a /a")
+			h.Checked, h.At = 1, txtest.At(time.Duration(n)*time.Second)
+			c.Hosts = append(c.Hosts, h)
+		}
+		c.AllHosts, c.Inventory, c.Run.EndedAt = true, inventory, txtest.At(time.Duration(n)*time.Second+time.Millisecond)
+		e.apply(t, c)
+	}
+	other := report(1, false, twoTasks, host("h", states(known), "a /b"))
+	other.Target = estate.TargetOf(&runs.Spec{Playbook: "other.yml"})
+	e.apply(t, other)
+	hosts := []string{"h", "i", "made", "localhost"}
+	all(2, []string{"h", "i"}, hosts...)
+	one := report(3, false, twoTasks, host("i", states(known), "a /a"))
+	one.Inventory = []string{"i"}
+	e.apply(t, one)
+	all(4, nil, "i")
+	all(4, []string{"h", "i"}, "made")
+	txtest.Same(t, "of some hosts, without an inventory, and of those in it", "h /a, h /b, i /a, localhost /a, made /a",
+		e.shown(t))
+	all(1, []string{"i"}, "i")
+	txtest.Same(t, "after an older one", 4, e.all(t).Hosts)
+	all(5, []string{"i"}, "i")
+	txtest.Same(t, "without h, and what was made", "h /b, i /a, localhost /a", e.shown(t))
+	txtest.Same(t, "hosts", 3, e.all(t).Hosts)
+	all(6, []string{}, "new")
+	txtest.Same(t, "of an empty inventory", "h /b, localhost /a, new /a", e.shown(t))
+	c := report(7, false, twoTasks, host("new", states(known), "a /a"))
+	at := txtest.At(estate.KeepUnchecked + time.Hour)
+	c.AllHosts, c.Run.EndedAt, c.Hosts[0].At = true, at, at
+	e.Must(t, func(ctx context.Context) error {
+		_, err := e.Drift.Apply(ctx, c, at)
+		return err
+	})
+	txtest.Same(t, "without what was not checked for long", "h /b, new /a", e.shown(t))
 }

@@ -32,6 +32,16 @@ func unchecked(action string) bool {
 	}
 }
 
+// command reports whether a module executes a command. If a dry run really executes it, its ok checks nothing.
+func command(action string) bool {
+	switch strings.TrimPrefix(name(action), "win_") {
+	case "command", "shell", "expect":
+		return true
+	default:
+		return false
+	}
+}
+
 // manages reports whether a module makes a host be something, so that its ok means that nothing differs.
 func manages(action string) bool {
 	n := name(action)
@@ -74,8 +84,8 @@ func (r *reader) classify(t *task, e *runs.Event) estate.TaskState {
 	switch {
 	case unchecked(t.Action):
 		return estate.Unknown
-	case !e.Changed && !manages(t.Action):
-		return estate.Untold
+	case !e.Changed && (!manages(t.Action) || !t.CheckMode && command(t.Action)):
+		return estate.Untold // it only looked
 	case e.Changed && !t.CheckMode && len(e.Diff) == 0:
 		return estate.Unknown // the task was really executed: that it changed something is its nature
 	}

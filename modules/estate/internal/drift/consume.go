@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/writ-automation/writ/platform/background"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/events"
@@ -32,9 +33,11 @@ type Consumer struct {
 	Ignores   estate.IgnoreStore
 	Plans     runs.PlanStore
 	Names     Names
-	Unit      tx.Unit
-	Publisher events.Publisher
-	Clock     clock.Clock
+	// Inventories has the hosts of stored inventories. With nil, no host is gone from one.
+	Inventories catalog.InventoryReferences
+	Unit        tx.Unit
+	Publisher   events.Publisher
+	Clock       clock.Clock
 }
 
 // Subscription returns the subscription to the reports of runs.
@@ -121,6 +124,12 @@ func (c *Consumer) read(ctx context.Context, r *runs.Run) error {
 	if len(check.Hosts) == 0 {
 		return nil
 	}
+	s := &r.Spec
+	if s.DryRun && !partial && reader.ended != nil && s.Limit == "" && (len(s.LimitHosts) == 0 || r.Kind == runs.Shard) {
+		if err := c.allHosts(ctx, &check); err != nil {
+			return err
+		}
+	}
 	return c.Unit.Do(ctx, func(ctx context.Context) error {
 		found, err := c.Store.Apply(ctx, check, c.Clock.Now())
 		if err != nil || len(found) == 0 {
@@ -128,6 +137,19 @@ func (c *Consumer) read(ctx context.Context, r *runs.Run) error {
 		}
 		return c.tell(ctx, r, check.Target, found)
 	})
+}
+
+// allHosts adds the hosts of the stored inventory of a run of all hosts. Shards have the inventory of the whole split.
+func (c *Consumer) allHosts(ctx context.Context, check *estate.Checked) error {
+	check.AllHosts = true
+	if check.Target.InventoryID == "" || c.Inventories == nil {
+		return nil
+	}
+	names, err := c.Inventories.Hosts(ctx, check.Target.InventoryID, "")
+	if err == nil {
+		check.Inventory = append([]string{}, names...) // an empty inventory is one
+	}
+	return missing(err)
 }
 
 // tell publishes what is new and that no rule leaves out.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/estate"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
@@ -80,6 +81,8 @@ func (*fixture) Now() time.Time { return epoch(0).Add(time.Hour) }
 
 // driftOf is the fixture as a store of drift and of rules.
 type driftOf struct{ *fixture }
+
+func (driftOf) Counts(context.Context) (n estate.DriftCounts, err error) { return n, nil }
 
 func (d driftOf) Apply(_ context.Context, c estate.Checked, _ time.Time) ([]estate.Finding, error) {
 	d.applied = append(d.applied, c)
@@ -175,6 +178,53 @@ func TestWhichRunsAreRead(t *testing.T) {
 		}
 		if c.stored > 0 && (len(w.applied[0].Hosts) != 1 || w.applied[0].Hosts[0].Host != "h" ||
 			w.applied[0].Partial != (len(c.run.Spec.Tags) > 0) || w.applied[0].Real == c.run.Spec.DryRun) {
+			t.Errorf("%s: %+v", name, w.applied)
+		}
+	}
+}
+
+// inventories has one stored inventory.
+type inventories struct {
+	catalog.InventoryReferences
+	hosts []string
+}
+
+func (i inventories) Hosts(_ context.Context, id, _ string) ([]string, error) {
+	if id != "inv_1" {
+		return nil, catalog.InventoryNotFound.New("no inventory")
+	}
+	return i.hosts, nil
+}
+
+// TestRunsOfAllHosts tells which runs show that a host is gone.
+func TestRunsOfAllHosts(t *testing.T) {
+	t.Parallel()
+	recap := runs.Event{Type: runs.EventStats, Stats: json.RawMessage(`{"h":{"ok":1}}`)}
+	for name, c := range map[string]struct {
+		change func(*runs.Run)
+		ends   bool
+		all    bool
+		hosts  []string
+	}{
+		"a stored inventory":  {func(r *runs.Run) { r.Spec.InventoryID = "inv_1" }, true, true, []string{}},
+		"one that is deleted": {func(r *runs.Run) { r.Spec.InventoryID = "inv_2" }, true, true, nil},
+		"none":                {func(r *runs.Run) { r.Spec.Inventory = "h," }, true, true, nil},
+		"no recap":            {func(r *runs.Run) { r.Spec.InventoryID = "inv_1" }, false, false, nil},
+		"a limit":             {func(r *runs.Run) { r.Spec.InventoryID, r.Spec.Limit = "inv_1", "h" }, true, false, nil},
+		"tags":                {func(r *runs.Run) { r.Spec.SkipTags = []string{"a"} }, true, false, nil},
+		"a relaunch":          {func(r *runs.Run) { r.Spec.LimitHosts = []string{"h"} }, true, false, nil},
+		"a shard":             {func(r *runs.Run) { r.Kind, r.Spec.LimitHosts = runs.Shard, []string{"h"} }, true, true, nil},
+		"a real run":          {func(r *runs.Run) { r.Spec.DryRun, r.Spec.InventoryID = false, "inv_1" }, true, false, nil},
+	} {
+		w := &fixture{runs: map[string]*runs.Run{"run_1": playbook(runs.Failed, true, c.change)}, drifting: true}
+		w.events = []runs.Event{{Type: runs.EventHostOK, TaskID: "a", Host: "h", At: epoch(1)}}
+		if c.ends {
+			w.events = append(w.events, recap)
+		}
+		consumer := newConsumer(w)
+		consumer.Inventories = inventories{}
+		consumer.report(t, "run_1")
+		if len(w.applied) != 1 || w.applied[0].AllHosts != c.all || cmp.Diff(c.hosts, w.applied[0].Inventory) != "" {
 			t.Errorf("%s: %+v", name, w.applied)
 		}
 	}

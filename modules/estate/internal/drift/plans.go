@@ -85,7 +85,7 @@ func planFinding(f *runs.PlanFinding, h *estate.HostCheck) estate.Finding {
 	return out
 }
 
-// applied clears the drift that a run has repaired which applied a plan.
+// applied clears the drift that a run has repaired which applied a plan. What the next plan finds again is doubted.
 func (c *Consumer) applied(ctx context.Context, r *runs.Run) error {
 	_, p, err := c.planOf(ctx, r.ID)
 	if err != nil || p == nil {
@@ -95,7 +95,7 @@ func (c *Consumer) applied(ctx context.Context, r *runs.Run) error {
 	if err != nil {
 		return err
 	}
-	check.Real, check.Hosts[0].At = true, r.EndedAt
+	check.Real, check.Hosts[0].At, check.Hosts[0].Changed = true, r.EndedAt, []int{0}
 	return c.Unit.Do(ctx, func(ctx context.Context) error {
 		_, err := c.Store.Apply(ctx, check, c.Clock.Now())
 		return err

@@ -3,6 +3,7 @@ package drift
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,7 +82,8 @@ func TestPlansAreDrift(t *testing.T) {
 		t.Error("a large difference is kept, or a small one is not")
 	}
 	if !cleared.Real || cleared.Target.ID != found.Target.ID || !cleared.Hosts[0].At.Equal(epoch(9)) ||
-		cleared.Hosts[0].States[0] != estate.Known || len(cleared.Hosts[0].Findings) != 0 {
+		cleared.Hosts[0].States[0] != estate.Known || !slices.Equal(cleared.Hosts[0].Changed, []int{0}) ||
+		len(cleared.Hosts[0].Findings) != 0 {
 		t.Errorf("cleared %+v", cleared)
 	}
 	if e, ok := w.published[0].(estate.DriftFound); !ok || len(w.published) != 1 || e.New != 1 || e.Playbook != "Web" ||
