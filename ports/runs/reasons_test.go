@@ -12,7 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TestReasonsOfARefusal completes reasons from the refusal, keeps its other details, and finds them again. A missing licence is a reason of its own.
+// TestReasonsOfARefusal completes reasons from the refusal, keeps its other details, and finds them again. A missing
+// licence is a reason of its own.
 func TestReasonsOfARefusal(t *testing.T) {
 	t.Parallel()
 	plain := runs.RunNotHeld.New("no").With("changed", 1)
