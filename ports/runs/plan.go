@@ -106,7 +106,8 @@ type Planner interface {
 	// ProposeApply stores the plan of a running dry run and makes the run that applies it, which is held. It returns the
 	// id of that run. A held run that applies a plan of the same target with the same digest is that run; others of the
 	// target are rejected. The id is empty for a plan without findings, for a run that a policy denies, of which the dry
-	// run has a warning, and if a server makes the run later. A repetition with the same digest returns the same run.
+	// run has a warning, for the preview of a held run, which replaces nothing, and if a server makes the run later. A
+	// repetition with the same digest returns the same run.
 	// Errors: LeaseLost; RunNotPlanned; PlanConflict for another digest; Invalid faults name the member.
 	ProposeApply(ctx context.Context, l Lease, p Plan) (runID string, err error)
 }

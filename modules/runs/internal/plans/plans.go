@@ -115,6 +115,15 @@ func (p *Plans) apply(ctx context.Context, runID string) (string, error) {
 	if err != nil || runs.HasWarning(dry.Warnings, runs.WarnPlanNotHeld) {
 		return "", err
 	}
+	if dry.Origin.RerunOf != "" {
+		of, err := p.machine.Store.ByID(ctx, dry.Origin.RerunOf)
+		switch {
+		case err == nil && !of.Spec.DryRun:
+			return "", p.previewed(ctx, plan, of)
+		case err != nil && !fault.Is(err, fault.NotFound):
+			return "", err
+		}
+	}
 	if len(plan.Findings) == 0 {
 		return "", p.machine.Do(ctx, func(ctx context.Context) error { return p.nothing(ctx, plan) })
 	}
@@ -131,6 +140,16 @@ func (p *Plans) apply(ctx context.Context, runID string) (string, error) {
 		return "", p.refused(ctx, runID, err)
 	}
 	return id, err
+}
+
+// previewed adds to the dry run of a held run that it found another plan than the one that the held run is bound to. It
+// decides nothing: whoever looks at a held run neither replaces it nor asks for another one.
+func (p *Plans) previewed(ctx context.Context, plan *runs.StoredPlan, of *runs.Run) error {
+	if of.Spec.PlanDigest == "" || of.Spec.PlanDigest == plan.Digest {
+		return nil
+	}
+	return p.refused(ctx, plan.RunID, fmt.Errorf("it is another one than the run %s is bound to, which fails if it is "+
+		"approved; reject that run, and make a dry run anew", of.ID))
 }
 
 // final reports whether a run for a plan will never be made.
