@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -87,6 +88,9 @@ func CleanPlanText(s string, lines bool) string {
 	return s
 }
 
+// Plannable reports whether dry runs of the tool may have plans: those of built-in tools have none.
+func (s *Spec) Plannable() bool { return !slices.Contains(extension.BuiltinTools(), s.Tool) }
+
 // StoredPlan is the plan of a run: of a dry run that reported it, or of a run that applies it.
 type StoredPlan struct {
 	Plan
@@ -110,6 +114,12 @@ type Planner interface {
 	// repetition with the same digest returns the same run.
 	// Errors: LeaseLost; RunNotPlanned; PlanConflict for another digest; Invalid faults name the member.
 	ProposeApply(ctx context.Context, l Lease, p Plan) (runID string, err error)
+}
+
+// PlanTargets tells runs apart by what they work on.
+type PlanTargets interface {
+	// PlanTarget returns what StoredPlan.Target of a plan of the run is, or would be.
+	PlanTarget(r *Run) (string, error)
 }
 
 // Plans shows plans.

@@ -18,7 +18,7 @@ import (
 // Subscriber is the name of the subscriber that makes the runs for plans of processes that make none.
 const Subscriber = "plans"
 
-// Plans takes plans and shows them. It implements runs.Planner and runs.Plans.
+// Plans takes plans and shows them. It implements runs.Planner, runs.PlanTargets and runs.Plans.
 type Plans struct {
 	machine   *lifecycle.Machine
 	store     runs.PlanStore
@@ -26,8 +26,9 @@ type Plans struct {
 }
 
 var (
-	_ runs.Planner = (*Plans)(nil)
-	_ runs.Plans   = (*Plans)(nil)
+	_ runs.Planner     = (*Plans)(nil)
+	_ runs.PlanTargets = (*Plans)(nil)
+	_ runs.Plans       = (*Plans)(nil)
 )
 
 // New returns the plans of a process. If s is nil, it only stores them, and a server makes the runs.
@@ -48,6 +49,9 @@ func (p *Plans) Subscription() events.Subscription {
 		return nil
 	})
 }
+
+// PlanTarget returns the digest of the settings that choose what the tool works on.
+func (p *Plans) PlanTarget(r *runs.Run) (string, error) { return record.PlanTarget(r) }
 
 func (p *Plans) Plan(ctx context.Context, runID string) (*runs.StoredPlan, error) {
 	if _, err := p.machine.Store.ByID(ctx, runID); err != nil {
@@ -90,7 +94,7 @@ func (p *Plans) put(ctx context.Context, l runs.Lease, plan runs.Plan) error {
 	case !runs.PlanNotFound.Is(err):
 		return err
 	}
-	target, err := record.PlanTarget(dry)
+	target, err := p.PlanTarget(dry)
 	if err != nil {
 		return err
 	}
