@@ -23,7 +23,7 @@ func launchTool() sdk.Tool {
 		Name: "launch_template",
 		Description: "Launch a template: as a dry run, which changes nothing, unless dry_run is false. A real launch needs " +
 			"confirm, and dry_run_id of a dry run of the same template that succeeded within the last hour and after the " +
-			"last change of the template. A template that allows no dry run is not launched. If scripts are executed in a " +
+			"last change of the template and of the inventory. A template that allows no dry run is not launched. If scripts are executed in a " +
 			"dry run (dry_run_executes), it needs confirm too. Ask the user before what needs confirm. Policies can deny " +
 			"the run or hold it until a person approves.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &changes},
@@ -59,7 +59,8 @@ type template struct {
 	Survey         []question `json:"survey"`
 	Executes       bool       `json:"dry_run_executes"`
 	Steps          []struct {
-		TemplateID string `json:"template_id"`
+		TemplateID  string `json:"template_id"`
+		InventoryID string `json:"inventory_id"`
 	} `json:"steps"`
 	target
 }
@@ -228,8 +229,8 @@ func serverTime(a Answer) time.Time {
 	return clock.System{}.Now() // an answer within the server's process
 }
 
-// checkUnchanged returns an error if a template was changed since the dry run was submitted, or if the server knows a
-// newer commit of the project.
+// checkUnchanged returns an error if a template or an inventory was changed since the dry run was submitted, or if the
+// server knows a newer commit of the project.
 func checkUnchanged(ctx context.Context, api API, t *template, run *dryRun) error {
 	steps, err := t.launched(ctx, api)
 	if err != nil {
@@ -237,6 +238,16 @@ func checkUnchanged(ctx context.Context, api API, t *template, run *dryRun) erro
 	}
 	if slices.ContainsFunc(append(steps, *t), func(of template) bool { return of.UpdatedAt.After(run.CreatedAt) }) {
 		return errors.New("dry_run_id: the template was changed after the dry run; make another one")
+	}
+	inventories := []string{run.InventoryID}
+	for i := range t.Steps {
+		inventories = append(inventories, t.Steps[i].InventoryID)
+	}
+	for i := range steps {
+		inventories = append(inventories, steps[i].InventoryID)
+	}
+	if err := checkInventories(ctx, api, inventories, run); err != nil {
+		return err
 	}
 	if run.Commit == "" || t.ProjectID == "" {
 		return nil
@@ -249,6 +260,26 @@ func checkUnchanged(ctx context.Context, api API, t *template, run *dryRun) erro
 	}
 	if project.Commit != "" && project.Commit != run.Commit {
 		return errors.New("dry_run_id: the project has another commit than the dry run had; make another one")
+	}
+	return nil
+}
+
+// checkInventories returns an error if one of the inventories was changed since the dry run was submitted, by a refresh
+// too. A refresh that finds the same content changes nothing.
+func checkInventories(ctx context.Context, api API, ids []string, run *dryRun) error {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		if id == "" {
+			continue
+		}
+		var inventory struct {
+			UpdatedAt time.Time `json:"updated_at"`
+		}
+		if err := get(ctx, api, "/v1/inventories/"+url.PathEscape(id), &inventory); err != nil {
+			return fmt.Errorf("the inventory %s: %w", id, err)
+		}
+		if inventory.UpdatedAt.After(run.CreatedAt) {
+			return fmt.Errorf("dry_run_id: the inventory %s was changed after the dry run was submitted; make another one", id)
+		}
 	}
 	return nil
 }
