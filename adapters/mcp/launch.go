@@ -23,9 +23,9 @@ func launchTool() sdk.Tool {
 		Name: "launch_template",
 		Description: "Launch a template: as a dry run, which changes nothing, unless dry_run is false. A real launch needs " +
 			"confirm, and dry_run_id of a dry run of the same template that succeeded within the last hour and after the " +
-			"last change of the template and of the inventory. A template that allows no dry run is not launched. If scripts are executed in a " +
-			"dry run (dry_run_executes), it needs confirm too. Ask the user before what needs confirm. Policies can deny " +
-			"the run or hold it until a person approves.",
+			"last change of the template and of the inventory. A template that allows no dry run is not launched. If " +
+			"scripts are executed in a dry run (dry_run_executes), it needs confirm too. Ask the user before what needs " +
+			"confirm. Policies can deny the run or hold it until a person approves.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &changes},
 	}
 }
