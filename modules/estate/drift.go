@@ -10,7 +10,8 @@ import (
 func driftPart(p *Params) (estate.Drift, estate.Ignores, *drift.Consumer) {
 	consumer := &drift.Consumer{Runs: p.Runs, Events: p.Events, Summaries: p.Summaries, Store: p.Drift,
 		Ignores: p.Ignores, Plans: p.Plans, Targets: p.Targets,
-		Names: drift.Names{Templates: p.Templates, Projects: p.Projects}, Unit: p.Unit, Publisher: p.Publisher, Clock: p.Clock}
+		Names: drift.Names{Templates: p.Templates, Projects: p.Projects}, Unit: p.Unit, Publisher: p.Publisher,
+		Clock: p.Clock}
 	return &drift.Drift{Store: p.Drift, Runs: p.Runs, Plans: p.Plans, Reconciler: p.Reconciler,
 			Licenses: p.Licenses, Guard: p.Guard,
 			Clock: p.Clock},

@@ -148,8 +148,8 @@ func fills(t *testing.T, e *env) {
 	}
 	for n, content := range [][]byte{[]byte("[all]\n"), {}, nil, noise(5000), []byte(odd)} {
 		i := catalog.Inventory{
-			Record: object.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x", UpdatedAt: txtest.At(time.Duration(n+1) * time.Hour),
-				Revision: 9},
+			Record: object.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x",
+				UpdatedAt: txtest.At(time.Duration(n+1) * time.Hour), Revision: 9},
 			Content: content, Format: catalog.JSON, CredentialIDs: []string{"x"}, Queue: "x", Hosts: n, Groups: 10 * n,
 			Digest: fmt.Sprint("d", n),
 		}
