@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOwnHelpPages checks that a binary which passes no documents to Execute has those of Writ, to which its pages link.
+// TestOwnHelpPages checks that a binary which passes no documents to Execute has those of Writ. Its pages link to them.
 func TestOwnHelpPages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "--open")
