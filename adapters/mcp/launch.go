@@ -23,8 +23,9 @@ func launchTool() sdk.Tool {
 		Name: "launch_template",
 		Description: "Launch a template: as a dry run, which changes nothing, unless dry_run is false. A real launch needs " +
 			"confirm, and dry_run_id of a dry run of the same template that succeeded within the last hour and after the " +
-			"last change of the template. A template that allows no dry run is not launched. Ask the user before a real " +
-			"launch. Policies can deny the run or hold it until a person approves.",
+			"last change of the template and of the inventory. A template that allows no dry run is not launched. If " +
+			"scripts are executed in a dry run (dry_run_executes), it needs confirm too. Ask the user before what needs " +
+			"confirm. Policies can deny the run or hold it until a person approves.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &changes},
 	}
 }
@@ -32,7 +33,7 @@ func launchTool() sdk.Tool {
 type launchInput struct {
 	Template    string         `json:"template" jsonschema:"id of the template"`
 	DryRun      *bool          `json:"dry_run,omitempty" jsonschema:"true unless given; false changes hosts"`
-	Confirm     bool           `json:"confirm,omitempty" jsonschema:"true if the user has approved this real launch"`
+	Confirm     bool           `json:"confirm,omitempty" jsonschema:"true if the user has approved this launch"`
 	DryRunID    string         `json:"dry_run_id,omitempty" jsonschema:"for a real launch: id of the dry run before it"`
 	Answers     map[string]any `json:"answers,omitempty" jsonschema:"answers to the survey, by variable"`
 	ExtraVars   map[string]any `json:"extra_vars,omitempty" jsonschema:"further variables, if the template allows them"`
@@ -56,10 +57,28 @@ type template struct {
 	AllowOverrides []string   `json:"allow_overrides"`
 	ExtraVars      runs.Vars  `json:"extra_vars"`
 	Survey         []question `json:"survey"`
+	Executes       bool       `json:"dry_run_executes"`
 	Steps          []struct {
-		TemplateID string `json:"template_id"`
+		TemplateID  string `json:"template_id"`
+		InventoryID string `json:"inventory_id"`
 	} `json:"steps"`
 	target
+}
+
+// launched returns the templates that the steps launch.
+func (t *template) launched(ctx context.Context, api API) ([]template, error) {
+	var out []template
+	for _, s := range t.Steps {
+		if s.TemplateID == "" {
+			continue
+		}
+		var of template
+		if err := get(ctx, api, "/v1/templates/"+url.PathEscape(s.TemplateID), &of); err != nil {
+			return nil, fmt.Errorf("the template %s of a step: %w", s.TemplateID, err)
+		}
+		out = append(out, of)
+	}
+	return out, nil
 }
 
 // allowsDryRun reports whether launches may be dry runs.
@@ -100,13 +119,30 @@ func launch(ctx context.Context, api API, in launchInput) (any, error) {
 			"the allow_overrides of the template, or let a person launch it")
 	case forReal:
 		err = checkDryRun(ctx, api, &in, &t)
-	case !t.DryRun:
-		body["dry_run"] = true
+	case !in.Confirm:
+		err = checkOnly(ctx, api, &t)
 	}
 	if err != nil {
 		return nil, err
 	}
+	if !forReal && !t.DryRun {
+		body["dry_run"] = true
+	}
 	return submit(ctx, api, &in, p, body)
+}
+
+// checkOnly returns an error if a dry run executes a script, which is trusted to change nothing and may do so all the
+// same.
+func checkOnly(ctx context.Context, api API, t *template) error {
+	steps, err := t.launched(ctx, api)
+	if err != nil {
+		return err
+	}
+	if t.Executes || slices.ContainsFunc(steps, func(of template) bool { return of.Executes }) {
+		return errors.New("a dry run of this template executes scripts (dry_run_executes): it needs confirm: true, after " +
+			"the user has agreed to that")
+	}
+	return nil
 }
 
 func submit(ctx context.Context, api API, in *launchInput, template string, body map[string]any) (any, error) {
@@ -193,22 +229,25 @@ func serverTime(a Answer) time.Time {
 	return clock.System{}.Now() // an answer within the server's process
 }
 
-// checkUnchanged returns an error if a template was changed since the dry run was submitted, or if the server knows a
-// newer commit of the project.
+// checkUnchanged returns an error if a template or an inventory was changed since the dry run was submitted, or if the
+// server knows a newer commit of the project.
 func checkUnchanged(ctx context.Context, api API, t *template, run *dryRun) error {
-	changed := t.UpdatedAt.After(run.CreatedAt)
-	for _, s := range t.Steps {
-		if s.TemplateID == "" || changed {
-			continue
-		}
-		var of template
-		if err := get(ctx, api, "/v1/templates/"+url.PathEscape(s.TemplateID), &of); err != nil {
-			return fmt.Errorf("the template %s of a step: %w", s.TemplateID, err)
-		}
-		changed = of.UpdatedAt.After(run.CreatedAt)
+	steps, err := t.launched(ctx, api)
+	if err != nil {
+		return err
 	}
-	if changed {
+	if slices.ContainsFunc(append(steps, *t), func(of template) bool { return of.UpdatedAt.After(run.CreatedAt) }) {
 		return errors.New("dry_run_id: the template was changed after the dry run; make another one")
+	}
+	inventories := []string{run.InventoryID}
+	for i := range t.Steps {
+		inventories = append(inventories, t.Steps[i].InventoryID)
+	}
+	for i := range steps {
+		inventories = append(inventories, steps[i].InventoryID)
+	}
+	if err := checkInventories(ctx, api, inventories, run); err != nil {
+		return err
 	}
 	if run.Commit == "" || t.ProjectID == "" {
 		return nil
@@ -221,6 +260,26 @@ func checkUnchanged(ctx context.Context, api API, t *template, run *dryRun) erro
 	}
 	if project.Commit != "" && project.Commit != run.Commit {
 		return errors.New("dry_run_id: the project has another commit than the dry run had; make another one")
+	}
+	return nil
+}
+
+// checkInventories returns an error if one of the inventories was changed since the dry run was submitted, by a refresh
+// too. A refresh that finds the same content changes nothing.
+func checkInventories(ctx context.Context, api API, ids []string, run *dryRun) error {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		if id == "" {
+			continue
+		}
+		var inventory struct {
+			UpdatedAt time.Time `json:"updated_at"`
+		}
+		if err := get(ctx, api, "/v1/inventories/"+url.PathEscape(id), &inventory); err != nil {
+			return fmt.Errorf("the inventory %s: %w", id, err)
+		}
+		if inventory.UpdatedAt.After(run.CreatedAt) {
+			return fmt.Errorf("dry_run_id: the inventory %s was changed after the dry run was submitted; make another one", id)
+		}
 	}
 	return nil
 }

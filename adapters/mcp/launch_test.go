@@ -15,7 +15,9 @@ import (
 )
 
 // launchAPI has a template tpl_1 that allows dry runs, tpl_2 that allows none, tpl_3 whose runs all are dry runs, and
-// tpl_4 with a project and a step that launches tpl_1, which was changed two hours ago.
+// tpl_4 with a project and a step that launches tpl_1, which was changed two hours ago. Dry runs of tpl_5, and of tpl_6
+// in a step, execute scripts. tpl_7 has a step of a template that the agent may not read. The inventory inv_3 of tpl_8,
+// and of a step of tpl_0, was changed a minute ago.
 func launchAPI() *fakeAPI {
 	ago := func(d time.Duration) string { return `"` + time.Now().Add(-d).UTC().Format(time.RFC3339Nano) + `"` }
 	at := func(begun, ended time.Duration, rest string) string {
@@ -28,6 +30,7 @@ func launchAPI() *fakeAPI {
 	template := func(id string, changed time.Duration, rest string) Answer {
 		return ok(`{"id":"` + id + `","updated_at":` + ago(changed) + `,` + rest + `}`)
 	}
+	inventory := func(changed time.Duration) Answer { return ok(`{"updated_at":` + ago(changed) + `}`) }
 	const made = `{"id":"run_9"}`
 	return &fakeAPI{answers: map[string]Answer{
 		"GET /v1/templates/tpl_1": template("tpl_1", 2*time.Hour, `"limit":"web","inventory_id":"inv_1","allow_overrides":["dry_run"],`+
@@ -36,10 +39,21 @@ func launchAPI() *fakeAPI {
 		"GET /v1/templates/tpl_3": template("tpl_3", 0, `"dry_run":true`),
 		"GET /v1/templates/tpl_4": template("tpl_4", 3*time.Hour, `"limit":"web","inventory_id":"inv_1","allow_overrides":["dry_run"],`+
 			`"project_id":"prj_1","steps":[{"name":"a"},{"template_id":"tpl_1"}]`),
+		"GET /v1/templates/tpl_5": template("tpl_5", 2*time.Hour, `"limit":"web","inventory_id":"inv_1","dry_run_executes":true,`+
+			`"allow_overrides":["dry_run"]`),
+		"GET /v1/templates/tpl_6": template("tpl_6", 0, `"dry_run":true,"steps":[{"name":"a"},{"template_id":"tpl_5"}]`),
+		"GET /v1/templates/tpl_7": template("tpl_7", 0, `"dry_run":true,"steps":[{"template_id":"tpl_9"}]`),
+		"GET /v1/templates/tpl_8": template("tpl_8", 2*time.Hour, `"limit":"web","inventory_id":"inv_3",`+
+			`"allow_overrides":["dry_run"]`),
+		"GET /v1/templates/tpl_0": template("tpl_0", 2*time.Hour, `"limit":"web","inventory_id":"inv_1","allow_overrides":["dry_run"],`+
+			`"steps":[{"inventory_id":"inv_3"}]`),
+		"GET /v1/inventories/inv_1": inventory(2 * time.Hour), "GET /v1/inventories/inv_3": inventory(time.Minute),
 		"GET /v1/projects/prj_1":          ok(`{"id":"prj_1","commit":"c2"}`),
 		"POST /v1/templates/tpl_1/launch": ok(made), "POST /v1/templates/tpl_2/launch": ok(made),
 		"POST /v1/templates/tpl_3/launch": ok(made), "POST /v1/templates/tpl_4/launch": ok(made),
-		"GET /v1/runs/run_dry": run(done + `"template_id":"tpl_1",` + vars),
+		"POST /v1/templates/tpl_5/launch": ok(made), "POST /v1/templates/tpl_6/launch": ok(made),
+		"POST /v1/templates/tpl_7/launch": ok(made),
+		"GET /v1/runs/run_dry":            run(done + `"template_id":"tpl_1",` + vars),
 		"GET /v1/runs/run_chosen": run(done + `"template_id":"tpl_1",` +
 			`"extra_vars":{"port":80,"db_password":"[redacted]","version":"2","token":"[redacted]","list":[1,{"a":null}]}`),
 		"GET /v1/runs/run_going":  run(`"template_id":"tpl_1","dry_run":true,"status":"running","source":"template"`),
@@ -51,6 +65,9 @@ func launchAPI() *fakeAPI {
 		"GET /v1/runs/run_before": ok(at(121*time.Minute, 50*time.Minute, done+`"template_id":"tpl_1",`+vars)),
 		"GET /v1/runs/run_c1":     run(done + `"template_id":"tpl_4","commit":"c1"`),
 		"GET /v1/runs/run_c2":     run(done + `"template_id":"tpl_4","commit":"c2"`),
+		"GET /v1/runs/run_inv":    run(`"inventory_id":"inv_3",` + done + `"template_id":"tpl_8"`),
+		"GET /v1/runs/run_step":   run(done + `"template_id":"tpl_0"`),
+		"GET /v1/runs/run_script": run(done + `"template_id":"tpl_5"`),
 		"GET /v1/runs/run_c0":     ok(at(121*time.Minute, 50*time.Minute, done+`"template_id":"tpl_4","commit":"c2"`)),
 	}}
 }
@@ -73,6 +90,14 @@ func TestLaunch(t *testing.T) {
 		"dry unless asked":      {"tpl_1", nil, object{"dry_run": true}, ""},
 		"confirm alone is dry":  {"tpl_1", object{"confirm": true}, object{"dry_run": true}, ""},
 		"always dry":            {"tpl_3", nil, object{}, ""},
+		"scripts":               {"tpl_5", nil, nil, "executes scripts"},
+		"scripts confirmed":     {"tpl_5", object{"confirm": true}, object{"dry_run": true}, ""},
+		"scripts for real":      {"tpl_5", with("dry_run_id", "run_script"), object{}, ""},
+		"scripts, untried":      {"tpl_5", object{"dry_run": false, "confirm": true}, nil, "needs dry_run_id"},
+		"scripts in a step":     {"tpl_6", nil, nil, "executes scripts"},
+		"the step confirmed":    {"tpl_6", object{"confirm": true}, object{}, ""},
+		"a step unread":         {"tpl_7", nil, nil, "the template tpl_9 of a step"},
+		"dry run of a workflow": {"tpl_4", nil, object{"dry_run": true}, ""},
 		"no dry run":            {"tpl_2", nil, nil, "add dry_run to the allow_overrides"},
 		"unconfirmed":           {"tpl_1", object{"dry_run": false, "dry_run_id": "run_dry"}, nil, "confirm"},
 		"without a dry run":     {"tpl_1", object{"dry_run": false, "confirm": true}, nil, "dry_run_id"},
@@ -107,6 +132,8 @@ func TestLaunch(t *testing.T) {
 		"long dry run":        {"tpl_1", with("dry_run_id", "run_long"), object{}, ""},
 		"changed template":    {"tpl_1", with("dry_run_id", "run_before"), nil, "the template was changed"},
 		"changed step":        {"tpl_4", with("dry_run_id", "run_c0"), nil, "the template was changed"},
+		"changed inventory":   {"tpl_8", with("dry_run_id", "run_inv"), nil, "the inventory inv_3 was changed"},
+		"inventory of a step": {"tpl_0", with("dry_run_id", "run_step"), nil, "the inventory inv_3 was changed"},
 		"other commit":        {"tpl_4", with("dry_run_id", "run_c1"), nil, "another commit"},
 		"same commit":         {"tpl_4", with("dry_run_id", "run_c2"), object{}, ""},
 		"all values": {"tpl_1",

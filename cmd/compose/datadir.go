@@ -24,7 +24,7 @@ type dataDir struct {
 	lock *os.File
 	// scratch is a directory elsewhere that was made for it; empty if there is none.
 	scratch string
-	// made lists what this process made for it: directories, then files. A start that fails removes them.
+	// made lists what this process made for it: directories around it, then what is in it. A start that fails removes it.
 	made []string
 	// ends end what this process started in it. A start that fails calls them before it removes anything.
 	ends []func()
@@ -35,6 +35,7 @@ const (
 	workerFile  = "worker.id"
 	projectsDir = "projects" // the mirrors of projects
 	sourcesDir  = "tmp"      // what sources are executed in
+	localRuns   = "runs"     // the directories of runs, unless they are elsewhere
 )
 
 // lockWait is how long a start waits for the lock, looking every lockLook: if a server was killed while it started a
@@ -68,6 +69,9 @@ func openDataDir(root string) (*dataDir, error) {
 	case !d.holds():
 		err = fmt.Errorf("data-dir: another writ process removed %s; start again", root)
 	default:
+		for _, name := range []string{ansibleState, projectsDir, sourcesDir, localRuns} {
+			d.note(name)
+		}
 		return d, nil
 	}
 	return nil, errors.Join(err, d.lock.Close())
@@ -113,7 +117,7 @@ func present(path string) bool {
 	return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }
 
-// note lists a file that this process is about to make.
+// note lists a file, or a directory, that this process is about to make.
 func (d *dataDir) note(name string) {
 	if !present(d.path(name)) {
 		d.made = append(d.made, d.path(name))
@@ -132,6 +136,10 @@ func (d *dataDir) undo() {
 		_ = os.RemoveAll(d.root)
 	}
 	for _, path := range slices.Backward(d.made) {
+		if filepath.Dir(path) == d.root {
+			_ = os.RemoveAll(path)
+			continue
+		}
 		_ = os.Remove(path)
 	}
 	d.tidy()

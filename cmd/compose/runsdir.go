@@ -36,7 +36,7 @@ func (x *Executor) runsDir(d *dataDir) string {
 			return path
 		}
 	}
-	return d.path("runs")
+	return d.path(localRuns)
 }
 
 // inMemory reports whether dir is on a file system in memory with free space that permits programs to execute.

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -37,11 +39,13 @@ func serverIn(t *testing.T, dir string, args ...string) *process {
 	return u.run(cmd)
 }
 
-// listing is every path below a directory.
+// listing is every path below a directory, without the files that SQLite makes beside the database of another program.
 func listing(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	if err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		paths = append(paths, path)
+		if !strings.Contains(path, "foreign.db") {
+			paths = append(paths, path)
+		}
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -86,8 +90,11 @@ func TestFailingStarts(t *testing.T) {
 		"a directory":            {[]string{"--data-dir", "bad.pem/data"}, 1, []string{"data-dir: ", "this user can write"}},
 		"a database's directory": {[]string{"--db", "none/writ.db"}, 1, []string{"db: ", "make the directory"}},
 		"a database":             {[]string{"--db", "bad.pem"}, 1, []string{"db: "}},
-		"no Postgres": {[]string{"--db", "postgres://u:canary@" + closed.Addr().String() + "/w", "--data-dir", "data"}, 1,
+		"no Postgres": {[]string{"--db", "postgres://u:canary@" + closed.Addr().String() + "/w", "--data-dir", "new"}, 1,
 			[]string{"db: ", "refused"}},
+		"a foreign database": {[]string{"--db", "foreign.db", "--data-dir", "data"}, 1, []string{"migrate the database: "}},
+		"an existing directory": {[]string{"--db", "foreign.db", "--data-dir", "old"}, 1,
+			[]string{"git: ", "not a directory"}},
 		"a silent Postgres": {[]string{"--db", "postgres://u:canary@" + silent.Addr().String() + "/w?connect_timeout=1"}, 1,
 			[]string{"db: "}},
 		"a signing key":     {[]string{"--signing-key-file", "bad.pem"}, 1, []string{"signing-key-file: "}},
@@ -117,6 +124,7 @@ func TestFailingStarts(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			existing(t, dir)
 			before := listing(t, dir)
 			args := c.args
 			if c.args[0] != "--addr" {
@@ -135,6 +143,22 @@ func TestFailingStarts(t *testing.T) {
 				t.Errorf("it left: %s", diff)
 			}
 		})
+	}
+}
+
+// existing makes two data directories, one of them with a file where a directory has to be, and a database of another
+// program.
+func existing(t *testing.T, dir string) {
+	t.Helper()
+	foreign, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "foreign.db"))
+	if err == nil {
+		_, err = foreign.ExecContext(t.Context(), "CREATE TABLE runs (id INTEGER)")
+		err = errors.Join(err, foreign.Close())
+	}
+	err = errors.Join(err, os.Mkdir(filepath.Join(dir, "data"), 0o700), os.Mkdir(filepath.Join(dir, "old"), 0o700),
+		os.WriteFile(filepath.Join(dir, "old", "projects"), nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

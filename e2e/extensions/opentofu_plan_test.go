@@ -139,6 +139,14 @@ func TestOpenTofu(t *testing.T) {
 		t.Errorf("%+v", differs)
 	}
 	w.drifts(t, differs)
+	w.run(t, 2, false) // for real, without a plan
+	w.drifts(t)
+	if p := w.plan(t, 2); p.Count != 0 {
+		t.Errorf("after the run without a plan: %+v", p)
+	}
+	w.run(t, 3, false)
+	differs = w.plan(t, 2)
+	w.drifts(t, differs)
 	if r := w.approve(t, differs); r.Status != "succeeded" {
 		t.Fatalf("%s: %s\n%s", r.Status, r.Error, w.Log(r.ID))
 	}

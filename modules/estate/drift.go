@@ -9,7 +9,7 @@ import (
 // driftPart makes what reads drift and repairs it.
 func driftPart(p *Params) (estate.Drift, estate.Ignores, *drift.Consumer) {
 	consumer := &drift.Consumer{Runs: p.Runs, Events: p.Events, Summaries: p.Summaries, Store: p.Drift,
-		Ignores: p.Ignores, Plans: p.Plans, Inventories: p.Inventories,
+		Ignores: p.Ignores, Plans: p.Plans, Targets: p.Targets, Inventories: p.Inventories,
 		Names: drift.Names{Templates: p.Templates, Projects: p.Projects},
 		Unit:  p.Unit, Publisher: p.Publisher, Clock: p.Clock}
 	return &drift.Drift{Store: p.Drift, Runs: p.Runs, Plans: p.Plans, Reconciler: p.Reconciler,

@@ -54,6 +54,7 @@ type Params struct {
 	Drift     estate.DriftStore
 	Ignores   estate.IgnoreStore
 	Plans     runs.PlanStore
+	Targets   runs.PlanTargets
 	// Templates and Projects have the names of what plans are about. They may be nil.
 	Templates catalog.TemplateStore `optional:"true"`
 	Projects  catalog.ProjectStore  `optional:"true"`

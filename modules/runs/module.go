@@ -121,6 +121,7 @@ type Result struct {
 	Journal    runs.Journal
 	Planner    runs.Planner
 	Plans      runs.Plans
+	Targets    runs.PlanTargets
 	Planned    events.Subscription `group:"events.subscriptions"`
 	Redactor   runs.Redactor
 	Live       runs.Live
@@ -179,6 +180,7 @@ func New(p Params) (Result, error) {
 		Journal:    journal,
 		Planner:    planned,
 		Plans:      guard.NewPlans(planned, gate),
+		Targets:    planned,
 		Planned:    planned.Subscription(),
 		Redactor:   work.NewRedactor(machine),
 		Live:       hub,

@@ -143,6 +143,45 @@ func TestPlanReplaces(t *testing.T) {
 	})
 }
 
+// TestPlanOfAPreview looks at held runs by dry runs that find another plan: the runs stay held, and none is made.
+func TestPlanOfAPreview(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		held := b.propose(b.planning("ann"), planned("1"))
+		s := script()
+		s.RequireApproval, s.Command = true, "false"
+		plain := b.submit(s).ID
+		made := func() int {
+			list := must[*runs.List](t)(b.Reader.List(t.Context(), runs.Filter{Sources: []runs.Source{runs.FromPlan}}))
+			return len(list.Runs)
+		}
+		for _, c := range []struct {
+			of   string
+			plan runs.Plan
+			warn string
+		}{
+			{held, planned("1"), ""}, {held, planned("2"), "another one than the run " + held},
+			{held, runs.Plan{Digest: "0", Summary: "nothing differs"}, "another one than the run " + held},
+			{plain, planned("3"), ""},
+		} {
+			look, _, err := b.Controller.Preview(account(t.Context(), "bob", identity.Admin), c.of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := b.claim()
+			b.begin(a)
+			if id := b.propose(a, c.plan); a.Run.ID != look.ID || id != "" || made() != 1 {
+				t.Errorf("%s: the preview %s made %q, and there are %d", c.plan.Digest, look.ID, id, made())
+			}
+			b.deliver(look.ID)
+			b.status(held, runs.PendingApproval)
+			w := b.get(look.ID).Warnings
+			if c.warn == "" && len(w) > 0 || c.warn != "" && (len(w) != 1 || !strings.Contains(w[0].Message, c.warn)) {
+				t.Errorf("%s: the warnings are %+v", c.plan.Digest, w)
+			}
+		}
+	})
+}
+
 // TestPlanRefused has plans that make no run.
 func TestPlanRefused(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {

@@ -127,7 +127,8 @@ type InventoryStore interface {
 	// DeleteInventory deletes an inventory. Errors: RevisionChanged, InventoryNotFound.
 	DeleteInventory(ctx context.Context, id string, revision int64) error
 	// FillInventory replaces only content, format, counts and digest; the refresh of a source calls it. Changed content
-	// increments the revision, so a caller cannot overwrite it with an older version. Errors: InventoryNotFound.
+	// increments the revision, so a caller cannot overwrite it with an older version, and sets UpdatedAt. Errors:
+	// InventoryNotFound.
 	FillInventory(ctx context.Context, i Inventory) error
 }
 

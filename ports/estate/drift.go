@@ -49,7 +49,7 @@ type Target struct {
 	ID          string // a digest of the rest, and of the text of an inventory that is not stored
 	TemplateID  string
 	ProjectID   string
-	Playbook    string
+	Playbook    string // for a plan, the name of what is planned
 	InventoryID string
 }
 

@@ -59,8 +59,8 @@ func (Finished) EventName() string { return "runs.run_finished" }
 
 func (Finished) EventVersion() int { return 1 }
 
-// Reported is the event that a run without children ended for which results of hosts are stored, or that applied a
-// plan.
+// Reported is the event that a run without children ended for which results of hosts are stored, or whose tool may have
+// plans.
 type Reported struct {
 	RunID string `json:"run_id"`
 }

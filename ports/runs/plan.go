@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -87,6 +88,9 @@ func CleanPlanText(s string, lines bool) string {
 	return s
 }
 
+// Plannable reports whether dry runs of the tool may have plans: those of built-in tools have none.
+func (s *Spec) Plannable() bool { return !slices.Contains(extension.BuiltinTools(), s.Tool) }
+
 // StoredPlan is the plan of a run: of a dry run that reported it, or of a run that applies it.
 type StoredPlan struct {
 	Plan
@@ -106,9 +110,16 @@ type Planner interface {
 	// ProposeApply stores the plan of a running dry run and makes the run that applies it, which is held. It returns the
 	// id of that run. A held run that applies a plan of the same target with the same digest is that run; others of the
 	// target are rejected. The id is empty for a plan without findings, for a run that a policy denies, of which the dry
-	// run has a warning, and if a server makes the run later. A repetition with the same digest returns the same run.
+	// run has a warning, for the preview of a held run, which replaces nothing, and if a server makes the run later. A
+	// repetition with the same digest returns the same run.
 	// Errors: LeaseLost; RunNotPlanned; PlanConflict for another digest; Invalid faults name the member.
 	ProposeApply(ctx context.Context, l Lease, p Plan) (runID string, err error)
+}
+
+// PlanTargets tells runs apart by what they work on.
+type PlanTargets interface {
+	// PlanTarget returns what StoredPlan.Target of a plan of the run is, or would be.
+	PlanTarget(r *Run) (string, error)
 }
 
 // Plans shows plans.

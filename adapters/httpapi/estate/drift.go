@@ -33,7 +33,7 @@ type DriftRow struct {
 	TargetID       string            `json:"target_id" doc:"Of the playbook, its template or project, and the inventory."`
 	TemplateID     string            `json:"template_id,omitempty"`
 	ProjectID      string            `json:"project_id,omitempty"`
-	Playbook       string            `json:"playbook"`
+	Playbook       string            `json:"playbook" doc:"For a plan the name of what is planned, as host."`
 	InventoryID    string            `json:"inventory_id,omitempty"`
 	ChangedTasks   []string          `json:"changed_tasks" doc:"The task that would change it, and the handlers that it would notify."`
 	Path           string            `json:"path,omitempty" doc:"The file and line of the task."`

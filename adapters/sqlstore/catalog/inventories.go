@@ -152,8 +152,9 @@ func (s *Store) DeleteInventory(ctx context.Context, id string, revision int64) 
 func (s *Store) FillInventory(ctx context.Context, i catalog.Inventory) error {
 	row := inventoryRow(i)
 	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model(&row).
-		Column("revision", "format", "host_count", "group_count", "digest").
-		Value("revision", "o.revision + CASE WHEN o.digest = ? THEN 0 ELSE 1 END", i.Digest).WherePK())
+		Column("revision", "updated_at", "format", "host_count", "group_count", "digest").
+		Value("revision", "o.revision + CASE WHEN o.digest = ? THEN 0 ELSE 1 END", i.Digest).
+		Value("updated_at", "CASE WHEN o.digest = ? THEN o.updated_at ELSE ? END", i.Digest, row.UpdatedAt).WherePK())
 	switch {
 	case err != nil:
 		return fmt.Errorf("fill an inventory: %w", err)

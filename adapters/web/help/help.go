@@ -11,6 +11,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/docs"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 )
@@ -25,14 +26,18 @@ type handlers struct {
 
 // New returns the section. Visitors may read it too, since the documents are public.
 func New(p Params) shell.Section {
-	h := &handlers{Params: p}
+	h := newHandlers(p)
 	return shell.Section{Name: "help", Register: func(s *shell.Shell) {
-		if p.Pages.FS == nil {
-			return
-		}
 		s.Get("/ui/help", identity.Need{}, h.index)
 		s.Get("/ui/help/{path...}", identity.Need{}, h.page)
 	}}
+}
+
+func newHandlers(p Params) *handlers {
+	if p.Pages.FS == nil {
+		p.Pages.FS = docs.Pages // every page links to the section
+	}
+	return &handlers{Params: p}
 }
 
 // document is one page: its path without the ending, its title and its parts.

@@ -148,14 +148,16 @@ func fills(t *testing.T, e *env) {
 	}
 	for n, content := range [][]byte{[]byte("[all]\n"), {}, nil, noise(5000), []byte(odd)} {
 		i := catalog.Inventory{
-			Record: object.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x", UpdatedAt: txtest.At(time.Hour),
-				Revision: 9},
+			Record: object.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x",
+				UpdatedAt: txtest.At(time.Duration(n+1) * time.Hour), Revision: 9},
 			Content: content, Format: catalog.JSON, CredentialIDs: []string{"x"}, Queue: "x", Hosts: n, Groups: 10 * n,
 			Digest: fmt.Sprint("d", n),
 		}
 		e.Must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) })
 		want.Format, want.Hosts, want.Groups, want.Digest = i.Format, i.Hosts, i.Groups, i.Digest
+		want.UpdatedAt = i.UpdatedAt
 		want.Revision++
+		i.UpdatedAt = txtest.At(24 * time.Hour)
 		e.Must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) }) // the same content again
 		txtest.Same(t, "filled", s.Bare(want), s.Get(t, want.ID))
 		e.sameContent(t, "filled", want.ID, content, catalog.JSON)

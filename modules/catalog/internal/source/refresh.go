@@ -234,6 +234,7 @@ func (r *Refresher) storeNow(ctx context.Context, end *outcome, failure string, 
 	}
 	filled := false
 	if failure == "" {
+		end.inventory.UpdatedAt = at
 		if filled, err = r.fill(ctx, end.inventory); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
@@ -75,9 +76,12 @@ func (w *fixture) InventoryByID(context.Context, string) (catalog.Inventory, err
 	return catalog.Inventory{}, nil
 }
 
-func (w *fixture) FillInventory(ctx context.Context, _ catalog.Inventory) error {
+func (w *fixture) FillInventory(ctx context.Context, i catalog.Inventory) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if i.UpdatedAt.IsZero() {
+		return errors.New("the content has no time")
+	}
 	w.filled++
 	if !tx.IsAlone(ctx) {
 		w.shared++

@@ -32,6 +32,7 @@ type Consumer struct {
 	Store     estate.DriftStore
 	Ignores   estate.IgnoreStore
 	Plans     runs.PlanStore
+	Targets   runs.PlanTargets
 	Names     Names
 	// Inventories has the hosts of stored inventories. With nil, no host is gone from one.
 	Inventories catalog.InventoryReferences
@@ -58,12 +59,14 @@ func (c *Consumer) reported(ctx context.Context, id string) error {
 		return nil // deleted since
 	case err != nil:
 		return err
-	case r.Spec.PlanDigest != "":
-		if r.Status == runs.Succeeded {
+	case r.Kind.Parent():
+		return nil
+	case r.Spec.Plannable():
+		if r.Status == runs.Succeeded && !r.Spec.DryRun {
 			return c.applied(ctx, r)
 		}
 		return nil
-	case r.Spec.Tool != runs.Ansible || r.Kind.Parent():
+	case r.Spec.Tool != runs.Ansible:
 		return nil
 	case r.Spec.DryRun:
 		return c.read(ctx, r)

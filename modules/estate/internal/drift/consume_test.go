@@ -119,7 +119,7 @@ func (r rulesOf) Active(context.Context, time.Time) ([]estate.Ignore, error) { r
 
 func newConsumer(w *fixture) *Consumer {
 	return &Consumer{Runs: w, Events: w, Summaries: w, Store: driftOf{w}, Ignores: rulesOf{w: w}, Unit: w, Publisher: w,
-		Plans: w,
+		Plans: w, Targets: targets{},
 		Clock: w}
 }
 

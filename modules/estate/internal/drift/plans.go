@@ -40,7 +40,7 @@ func (c *Consumer) planned(ctx context.Context, id string) error {
 	if err != nil || p == nil {
 		return err
 	}
-	check, err := c.planCheck(ctx, r, p)
+	check, err := c.planCheck(ctx, r, p.Target)
 	if err != nil {
 		return err
 	}
@@ -85,13 +85,21 @@ func planFinding(f *runs.PlanFinding, h *estate.HostCheck) estate.Finding {
 	return out
 }
 
-// applied clears the drift that a run has repaired which applied a plan. What the next plan finds again is doubted.
+// applied clears the drift that a run has repaired: one that applied a plan, or one that needed none. What the next plan
+// finds again is doubted.
 func (c *Consumer) applied(ctx context.Context, r *runs.Run) error {
-	_, p, err := c.planOf(ctx, r.ID)
-	if err != nil || p == nil {
+	var target string
+	p, err := c.Plans.PlanOf(ctx, r.ID)
+	switch {
+	case err == nil:
+		target = p.Target
+	case missing(err) == nil:
+		target, err = c.Targets.PlanTarget(r)
+	}
+	if err != nil {
 		return err
 	}
-	check, err := c.planCheck(ctx, r, p)
+	check, err := c.planCheck(ctx, r, target)
 	if err != nil {
 		return err
 	}
@@ -124,9 +132,9 @@ func missing(err error) error {
 }
 
 // planCheck returns the result of a run with a plan, without findings. Its only host has the name of what is planned.
-func (c *Consumer) planCheck(ctx context.Context, r *runs.Run, p *runs.StoredPlan) (estate.Checked, error) {
+func (c *Consumer) planCheck(ctx context.Context, r *runs.Run, target string) (estate.Checked, error) {
 	name, err := c.nameOf(ctx, &r.Spec)
-	return estate.Checked{Run: r, Target: estate.PlannedTarget(&r.Spec, p.Target, name), Tasks: []string{planTask()},
+	return estate.Checked{Run: r, Target: estate.PlannedTarget(&r.Spec, target, name), Tasks: []string{planTask()},
 		Hosts: []estate.HostCheck{{Host: name, States: []estate.TaskState{estate.Known}}}}, err
 }
 

@@ -26,6 +26,11 @@ func (p plans) PlanOf(_ context.Context, id string) (*runs.StoredPlan, error) {
 	return nil, runs.PlanNotFound.New("no plan")
 }
 
+// targets tells runs apart by their commands.
+type targets struct{}
+
+func (targets) PlanTarget(r *runs.Run) (string, error) { return r.Spec.Command, nil }
+
 type templates struct{ catalog.TemplateStore }
 
 func (templates) TemplateByID(context.Context, string) (t catalog.Template, err error) {
@@ -89,6 +94,24 @@ func TestPlansAreDrift(t *testing.T) {
 	if e, ok := w.published[0].(estate.DriftFound); !ok || len(w.published) != 1 || e.New != 1 || e.Playbook != "Web" ||
 		!e.At.Equal(epoch(5)) {
 		t.Errorf("published %+v", w.published)
+	}
+	w.runs["run_3"] = &runs.Run{ID: "run_3", Status: runs.Succeeded, EndedAt: epoch(11),
+		Spec: runs.Spec{Tool: "tofu", Command: "t"}}
+	if c.report(t, "run_3"); len(w.applied) != 3 || !w.applied[2].Real ||
+		w.applied[2].Target.ID != found.Target.ID || !w.applied[2].Hosts[0].At.Equal(epoch(11)) {
+		t.Errorf("a run without a plan clears %+v", w.applied[2:])
+	}
+	w.applied = w.applied[:2]
+	for _, other := range []runs.Run{
+		{Status: runs.Succeeded, Spec: runs.Spec{Tool: "tofu", Command: "t", DryRun: true}},
+		{Status: runs.Failed, Spec: runs.Spec{Tool: "tofu", Command: "t"}},
+		{Status: runs.Succeeded, Spec: runs.Spec{Tool: "bash", Command: "t"}},
+		{Status: runs.Succeeded, Kind: runs.Split, Spec: runs.Spec{Tool: "tofu", Command: "t"}},
+	} {
+		w.runs["run_3"] = &other
+		if c.report(t, "run_3"); len(w.applied) != 2 {
+			t.Errorf("%+v is applied", other)
+		}
 	}
 	w.runs["run_2"].Status = runs.Failed
 	c.report(t, "run_2")

@@ -181,7 +181,7 @@ func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ah
 	if err := m.final(ctx, r, runs.StatusEvent(r, mv.From, mv.At), by, a); err != nil {
 		return nil, err
 	}
-	if !r.Kind.Parent() && (r.HostsTouched > 0 || r.Spec.PlanDigest != "") {
+	if !r.Kind.Parent() && (r.HostsTouched > 0 || r.Spec.Plannable()) {
 		if err := m.Publisher.Publish(ctx, runs.Reported{RunID: r.ID}); err != nil {
 			return nil, err
 		}

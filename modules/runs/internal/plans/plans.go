@@ -18,7 +18,7 @@ import (
 // Subscriber is the name of the subscriber that makes the runs for plans of processes that make none.
 const Subscriber = "plans"
 
-// Plans takes plans and shows them. It implements runs.Planner and runs.Plans.
+// Plans takes plans and shows them. It implements runs.Planner, runs.PlanTargets and runs.Plans.
 type Plans struct {
 	machine   *lifecycle.Machine
 	store     runs.PlanStore
@@ -26,8 +26,9 @@ type Plans struct {
 }
 
 var (
-	_ runs.Planner = (*Plans)(nil)
-	_ runs.Plans   = (*Plans)(nil)
+	_ runs.Planner     = (*Plans)(nil)
+	_ runs.PlanTargets = (*Plans)(nil)
+	_ runs.Plans       = (*Plans)(nil)
 )
 
 // New returns the plans of a process. If s is nil, it only stores them, and a server makes the runs.
@@ -48,6 +49,9 @@ func (p *Plans) Subscription() events.Subscription {
 		return nil
 	})
 }
+
+// PlanTarget returns the digest of the settings that choose what the tool works on.
+func (p *Plans) PlanTarget(r *runs.Run) (string, error) { return record.PlanTarget(r) }
 
 func (p *Plans) Plan(ctx context.Context, runID string) (*runs.StoredPlan, error) {
 	if _, err := p.machine.Store.ByID(ctx, runID); err != nil {
@@ -90,7 +94,7 @@ func (p *Plans) put(ctx context.Context, l runs.Lease, plan runs.Plan) error {
 	case !runs.PlanNotFound.Is(err):
 		return err
 	}
-	target, err := record.PlanTarget(dry)
+	target, err := p.PlanTarget(dry)
 	if err != nil {
 		return err
 	}
@@ -115,6 +119,15 @@ func (p *Plans) apply(ctx context.Context, runID string) (string, error) {
 	if err != nil || runs.HasWarning(dry.Warnings, runs.WarnPlanNotHeld) {
 		return "", err
 	}
+	if dry.Origin.RerunOf != "" {
+		of, err := p.machine.Store.ByID(ctx, dry.Origin.RerunOf)
+		switch {
+		case err == nil && !of.Spec.DryRun:
+			return "", p.previewed(ctx, plan, of)
+		case err != nil && !fault.Is(err, fault.NotFound):
+			return "", err
+		}
+	}
 	if len(plan.Findings) == 0 {
 		return "", p.machine.Do(ctx, func(ctx context.Context) error { return p.nothing(ctx, plan) })
 	}
@@ -132,6 +145,16 @@ func (p *Plans) apply(ctx context.Context, runID string) (string, error) {
 		return "", p.refused(ctx, runID, err, note)
 	}
 	return id, err
+}
+
+// previewed adds to the dry run of a held run that it found another plan than the one that the held run is bound to. It
+// decides nothing: whoever looks at a held run neither replaces it nor asks for another one.
+func (p *Plans) previewed(ctx context.Context, plan *runs.StoredPlan, of *runs.Run) error {
+	if of.Spec.PlanDigest == "" || of.Spec.PlanDigest == plan.Digest {
+		return nil
+	}
+	return p.refused(ctx, plan.RunID, fmt.Errorf("it is another one than the run %s is bound to, which fails if it is "+
+		"approved; reject that run, and make a dry run anew", of.ID))
 }
 
 // final reports whether a run for a plan will never be made.

@@ -5,12 +5,13 @@ import (
 	"testing"
 )
 
-// TestWithoutHelpPages checks that a binary which passes no documents to Execute has the web interface without them.
-func TestWithoutHelpPages(t *testing.T) {
+// TestOwnHelpPages checks that a binary which passes no documents to Execute has those of Writ. Its pages link to them.
+func TestOwnHelpPages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "--open")
 	for path, want := range map[string]int{
-		"/ui/": http.StatusOK, "/ui/help": http.StatusNotFound, "/ui/help/guides/runs": http.StatusNotFound,
+		"/ui/": http.StatusOK, "/ui/help": http.StatusOK, "/ui/help/guides/runs": http.StatusOK,
+		"/ui/help/guides/none": http.StatusNotFound,
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
 		if err != nil {
