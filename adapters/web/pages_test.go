@@ -39,7 +39,7 @@ func sections() []shell.Section {
 		schedules.New(schedules.Params{}), projects.New(projects.Params{}), fleet.New(fleet.Params{}),
 		estate.New(estate.Params{}), trust.New(trust.Params{}), policies.New(policies.Params{}),
 		settings.New(settings.Params{}), imports.New(), objects.New(objects.Params{}), ask.New(),
-		help.New(help.Params{}),
+		help.New(help.Params{Pages: help.Pages{FS: os.DirFS("../../docs")}}),
 	}
 }
 

@@ -56,7 +56,7 @@ func (w environment) env(name string) string {
 }
 
 // Execute runs the command line of the process and returns its exit code: 0 done, 1 failed, 2 usage. The user interface
-// serves the pages in docs, or those of Writ for nil. The options replace adapters of servers and workers.
+// serves the pages in docs; nil omits them. The options replace adapters of servers and workers.
 func Execute(docs fs.FS, options ...compose.Option) int {
 	w := environment{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ(), docs: docs, options: options,
 		keyring: systemKeyring{}}

@@ -72,7 +72,7 @@ type Settings struct {
 	Executor
 	Install
 
-	// Docs are the pages of the manual that the web interface shows; nil stands for those of package docs.
+	// Docs are the pages of the manual that the web interface shows; nil leaves them out.
 	Docs fs.FS
 
 	Addr    string // host:port to listen on

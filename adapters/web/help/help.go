@@ -11,7 +11,6 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
-	"github.com/writ-automation/writ/docs"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 )
@@ -26,18 +25,20 @@ type handlers struct {
 
 // New returns the section. Visitors may read it too, since the documents are public.
 func New(p Params) shell.Section {
-	h := newHandlers(p)
+	h := &handlers{Params: p}
+	index, page := h.index, h.page
+	if p.Pages.FS == nil {
+		index, page = noManual, noManual
+	}
 	return shell.Section{Name: "help", Register: func(s *shell.Shell) {
-		s.Get("/ui/help", identity.Need{}, h.index)
-		s.Get("/ui/help/{path...}", identity.Need{}, h.page)
+		s.Get("/ui/help", identity.Need{}, index)
+		s.Get("/ui/help/{path...}", identity.Need{}, page)
 	}}
 }
 
-func newHandlers(p Params) *handlers {
-	if p.Pages.FS == nil {
-		p.Pages.FS = docs.Pages // every page links to the section
-	}
-	return &handlers{Params: p}
+// noManual answers the links that other pages have to the manual.
+func noManual(*shell.Request) (*shell.Page, error) {
+	return nil, &fault.Error{Kind: fault.NotFound, Message: "this program was built without the manual"}
 }
 
 // document is one page: its path without the ending, its title and its parts.

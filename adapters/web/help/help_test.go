@@ -1,12 +1,9 @@
 package help
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/writ-automation/writ/adapters/web/shell"
 )
 
 func TestAddressesStayInTheManual(t *testing.T) {
@@ -20,20 +17,6 @@ func TestAddressesStayInTheManual(t *testing.T) {
 		if got := address("guides", to); got != want {
 			t.Errorf("%s leads to %s, want %s", to, got, want)
 		}
-	}
-}
-
-// TestOwnPages: a binary that names no pages has those of Writ, to which the other sections link.
-func TestOwnPages(t *testing.T) {
-	t.Parallel()
-	s := shell.New(shell.Config{})
-	New(Params{}).Register(s)
-	if !slices.ContainsFunc(s.Routes(), func(r shell.Route) bool { return r.Pattern == "GET /ui/help" }) {
-		t.Errorf("the pages are %v", s.Routes())
-	}
-	list, err := newHandlers(Params{}).documents()
-	if err != nil || !slices.ContainsFunc(list, func(d document) bool { return d.Path == "guides/plans" }) {
-		t.Errorf("%d documents, %v", len(list), err)
 	}
 }
 

@@ -18,6 +18,6 @@ type Pages struct{ fs.FS }
 type Params struct {
 	fx.In
 
-	// Pages may hold nil, which stands for those of package docs.
+	// Pages may hold nil, which leaves the documents out.
 	Pages Pages `optional:"true"`
 }

@@ -154,7 +154,7 @@ func (p *Plans) previewed(ctx context.Context, plan *runs.StoredPlan, of *runs.R
 		return nil
 	}
 	return p.refused(ctx, plan.RunID, fmt.Errorf("it is another one than the run %s is bound to, which fails if it is "+
-		"approved; reject that run, and make a dry run anew", of.ID))
+		"approved; reject that run, and make a dry run anew", of.ID), nil)
 }
 
 // final reports whether a run for a plan will never be made.
