@@ -35,6 +35,7 @@ type RefresherParams struct {
 	Recorder    audit.Recorder
 	Projects    catalog.ProjectStore
 	Inventories catalog.InventoryStore
+	Versions    catalog.InventoryVersionStore
 	Sources     catalog.SourceStore
 	Collector   catalog.Collector
 	Logins      catalog.Logins // nil means that no source with a credential can be refreshed
