@@ -209,7 +209,8 @@ func TestEstatePages(t *testing.T) {
 	p.page(p.viewer, path+"?view=content", 200, `id="L1"`, "[prod:children]")
 	p.page(p.viewer, path+"?view=sources", 200, "No source fills this inventory")
 	p.page(p.viewer, path+"?view=versions", 200, "1 version, the newest first", ">edit<", "version=1")
-	p.page(p.viewer, path+"?view=versions&version=1", 200, "Version 1 compared with nothing", "3 hosts added", "+[prod:children]")
+	p.page(p.viewer, path+"?view=versions&version=1", 200, "Version 1 compared with nothing", "3 hosts added",
+		"+[prod:children]")
 	p.page(p.viewer, path+"?view=content&version=1", 200, "Version 1, ", "[prod:children]")
 	p.page(p.viewer, path+"?view=versions&version=9", 404, "Not here, or not yours to see")
 	p.page(p.viewer, path+"?view=versions&version=1&from=x", 400, "from")

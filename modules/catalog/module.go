@@ -133,9 +133,10 @@ func NewMaterials(p MaterialParams) (MaterialResult, error) {
 	}
 	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	m := project.NewMirror(p.Unit, p.Clock, p.Log, p.Projects, p.Checkouts, p.Logins, p.Config.ReadOnly)
+	contents := inventories.Contents{InventoryStore: p.Inventories, InventoryVersionStore: p.Versions}
 	r := source.NewRefresher(source.RefresherParams{
-		Unit: p.Unit, Clock: p.Clock, Log: p.Log, Recorder: p.Recorder, Projects: p.Projects, Inventories: p.Inventories,
-		Versions: p.Versions, Sources: p.Sources, Collector: p.Collector, Logins: p.Logins, Sealer: p.Sealer, Mirror: m,
+		Unit: p.Unit, Clock: p.Clock, Log: p.Log, Recorder: p.Recorder, Projects: p.Projects, Inventories: contents,
+		Sources: p.Sources, Collector: p.Collector, Logins: p.Logins, Sealer: p.Sealer, Mirror: m,
 		TempDir:   temp,
 		Refreshes: p.Refreshes, Queue: p.Config.SourceQueue, Signals: p.Signals,
 		ReadOnly: p.Config.ReadOnly,
@@ -219,11 +220,12 @@ func New(p Params) (Result, error) {
 	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Owners, Usage: p.Usage, Runs: p.Runs}
 	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder, Objects: p.Objects}
-	stored := inventories.New(kernel, permissions, p.Inventories, p.Versions, p.Parts.indexes, p.Limits)
+	contents := inventories.Contents{InventoryStore: p.Inventories, InventoryVersionStore: p.Versions}
+	stored := inventories.New(kernel, permissions, contents, p.Parts.indexes, p.Limits)
 	return Result{
 		Projects:    project.New(kernel, permissions, p.Projects, p.Checkouts, p.Parts.mirror),
 		Inventories: stored,
-		Versions:    inventories.NewVersions(stored, p.Versions),
+		Versions:    inventories.NewVersions(stored),
 		Sources:     source.New(kernel, permissions, p.Sources, p.Parts.refresher, p.Sealer),
 		Templates: template.New(kernel, permissions, p.Templates, p.Checker, p.Targets, p.Limits,
 			p.Config.privileged),

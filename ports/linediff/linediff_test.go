@@ -1,9 +1,7 @@
 package linediff_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -52,24 +50,45 @@ func TestUnifiedIsBounded(t *testing.T) {
 	}
 }
 
-// TestUnifiedPatches: patch makes the second text of the first one and the difference.
+// patched applies a difference in the unified form.
+func patched(t *rapid.T, a, diff string) string {
+	var out []string
+	rest, at := linediff.Lines(a), 1
+	diff = strings.ReplaceAll(diff, "\n\\", "\x00\\")
+	for line := range strings.Lines(diff) {
+		line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\x00", "\n")
+		if line[0] == '@' {
+			var from, n int
+			if _, err := fmt.Sscanf(line, "@@ -%d,%d", &from, &n); err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				from++
+			}
+			out, rest, at = append(out, rest[:from-at]...), rest[from-at:], from
+			continue
+		}
+		if line[0] != '+' {
+			if rest[0] != line[1:] {
+				t.Fatalf("line %d is %q instead of %q", at, rest[0], line[1:])
+			}
+			rest, at = rest[1:], at+1
+		}
+		if line[0] != '-' {
+			out = append(out, line[1:])
+		}
+	}
+	return strings.Join(append(out, rest...), "\n")
+}
+
+// TestUnifiedPatches: the second text is the first one with the difference.
 func TestUnifiedPatches(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("patch"); err != nil {
-		t.Skip("there is no patch")
-	}
-	dir, ctx := t.TempDir(), t.Context()
 	text := rapid.StringMatching(`([abc]\n){0,30}[ab]?`)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
-		file := filepath.Join(dir, "f")
-		if err := os.WriteFile(file, []byte(a), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c := exec.CommandContext(ctx, "patch", "-s", "-o", "-", file)
-		c.Stdin = strings.NewReader("--- f\n+++ f\n" + unified(a, b))
-		if got, err := c.Output(); a != b && (err != nil || string(got) != b) {
-			t.Fatalf("%q instead of %q: %v\n%s", got, b, err, unified(a, b))
+		if got := patched(t, a, unified(a, b)); got != strings.Join(linediff.Lines(b), "\n") {
+			t.Fatalf("%q instead of %q:\n%s", got, b, unified(a, b))
 		}
 	})
 }

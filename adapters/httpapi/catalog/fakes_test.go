@@ -195,11 +195,12 @@ func (f versions) Version(_ context.Context, id string, number int64) (catalog.I
 
 func (f versions) Diff(_ context.Context, id string, from, to int64) (catalog.InventoryDiff, error) {
 	d := catalog.InventoryDiff{From: f.version(from), To: f.version(to), Text: "@@\n+<&>\n", Truncated: true}
-	d.Hosts = catalog.EntryDiff{Added: []string{"a"}, Removed: []string{"b"}, AddedTotal: 7, RemovedTotal: 8, ChangedTotal: 9,
-		Changed: []catalog.ChangedEntry{{Name: "c", Joined: []string{"g"}, Left: []string{"h"}, Vars: []catalog.ChangedVar{
-			{Name: "p", Had: true, Has: true, From: int64(1), To: map[string]any{"__ansible_unsafe": "{{ x }}"}},
-			{Name: "q", Has: true, To: false}, {Name: "r", Had: true},
-		}}}}
+	d.Hosts = catalog.EntryDiff{Added: []string{"a"}, Removed: []string{"b"}, AddedTotal: 7, RemovedTotal: 8,
+		ChangedTotal: 9, Changed: []catalog.ChangedEntry{{Name: "c", Joined: []string{"g"}, Left: []string{"h"},
+			Vars: []catalog.ChangedVar{
+				{Name: "p", Had: true, Has: true, From: int64(1), To: map[string]any{"__ansible_unsafe": "{{ x }}"}},
+				{Name: "q", Has: true, To: false}, {Name: "r", Had: true},
+			}}}}
 	return d, f.find(catalog.InventoryNotFound, id, 0, from, to)
 }
 

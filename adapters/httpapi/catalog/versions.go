@@ -106,8 +106,8 @@ func entryDiffBody(d catalog.EntryDiff) EntryDiffBody {
 		ChangedTotal: d.ChangedTotal,
 	}
 	for i, e := range d.Changed {
-		c := ChangedEntryBody{Name: e.Name, Vars: make([]ChangedVarBody, len(e.Vars)), Joined: append([]string{}, e.Joined...),
-			Left: append([]string{}, e.Left...)}
+		c := ChangedEntryBody{Name: e.Name, Vars: make([]ChangedVarBody, len(e.Vars)),
+			Joined: append([]string{}, e.Joined...), Left: append([]string{}, e.Left...)}
 		for k, v := range e.Vars {
 			c.Vars[k] = changedVarBody(v)
 		}
@@ -142,11 +142,13 @@ func (h *handlers) versions(r *httpapi.Router, inventories string) {
 	route := func(path, id, summary, description string, example any) httpapi.Route {
 		return httpapi.Route{
 			Method: http.MethodGet, Path: inventories + "/{id}/versions" + path, ID: id, Tag: tag, Summary: summary,
-			Description: description, Access: read(), Status: http.StatusOK, Errors: []int{http.StatusNotFound}, Example: example,
+			Description: description, Access: read(), Status: http.StatusOK, Errors: []int{http.StatusNotFound},
+			Example: example,
 		}
 	}
 	httpapi.HandleList(r, route("", "list-inventory-versions", "List what an inventory contained, the newest first",
-		"Each change of the content by a request or by a source makes a version. The newest 50 are kept, within 32 MiB.", nil),
+		"Each change of the content by a request or by a source makes a version. The newest 50 are kept, within 32 MiB.",
+		nil),
 		versionList, versionRow, func(ctx context.Context, in *HostsInput) ([]catalog.InventoryVersion, int, error) {
 			return h.Versions.Versions(ctx, in.ID, in.Page())
 		}, exampleVersions()...)
@@ -156,7 +158,8 @@ func (h *handlers) versions(r *httpapi.Router, inventories string) {
 		func(ctx context.Context, in *VersionInput) (*httpapi.Output[VersionBody], error) {
 			return httpapi.Show(versionBody)(h.Versions.Version(ctx, in.ID, in.Version.N))
 		})
-	compare := route("/{version}/diff", "compare-inventory-versions", "Compare a version of an inventory with an older one",
+	compare := route("/{version}/diff", "compare-inventory-versions",
+		"Compare a version of an inventory with an older one",
 		"Hosts and groups that were added, removed or changed, and the lines that differ.", exampleDiff())
 	compare.Errors = append(compare.Errors, http.StatusConflict)
 	httpapi.Handle(r, compare, func(ctx context.Context, in *DiffInput) (*httpapi.Output[DiffBody], error) {

@@ -39,28 +39,32 @@ func (v *version) object() catalog.InventoryVersion {
 	}
 }
 
-// The content is copied as it is stored, so that it is compressed once. The change of the inventory has locked its row,
+// The content is copied as it is stored: it is compressed once. The change of the inventory has locked its row,
 // so no other unit takes the number. Of two units that keep an earlier content, one does.
 func (s *Store) KeepVersion(ctx context.Context, inventoryID string, v catalog.InventoryVersion) error {
 	q := s.d.InUnit(ctx)
+	last := q.NewSelect().TableExpr("inventory_versions AS m").ColumnExpr("COALESCE(MAX(m.number), 0)").
+		Where("m.inventory_id = o.id")
 	newest := q.NewSelect().Model((*version)(nil)).ColumnExpr("1").Where("v.inventory_id = o.id")
 	if v.How != catalog.Earlier {
-		newest.Where("v.number = (SELECT MAX(m.number) FROM inventory_versions AS m WHERE m.inventory_id = o.id)").
-			Where("v.digest = o.digest AND v.format = o.format")
+		newest.Where("v.number = (?)", last).Where("v.digest = o.digest AND v.format = o.format")
 	}
-	stored := q.NewSelect().Model((*inventory)(nil)).
-		ColumnExpr("o.id, (SELECT COALESCE(MAX(m.number), 0) + 1 FROM inventory_versions AS m WHERE m.inventory_id = o.id)").
-		ColumnExpr("?, ?, ?, ?, ?, ?", db.At(v.At), v.By.Type, v.By.ID, v.By.Name, v.How, v.SourceID).
-		ColumnExpr("o.format, o.digest, o.host_count, o.group_count, c.codec, c.content").
+	row := version{
+		InventoryID: inventoryID, At: v.At, ActorType: v.By.Type, ActorID: v.By.ID, ActorName: v.By.Name, How: v.How,
+		SourceID: v.SourceID,
+	}
+	ok, err := db.First(ctx, q.NewSelect().Model((*inventory)(nil)).ColumnExpr("(?) + 1 AS number", last).
+		Column("format", "digest", "host_count", "group_count").ColumnExpr("c.codec, c.content").
 		Join("JOIN inventory_contents AS c ON c.inventory_id = o.id").
-		Where("o.id = ?", inventoryID).Where("NOT EXISTS (?)", newest)
-	res, err := q.NewRaw("INSERT INTO inventory_versions (inventory_id, number, at, actor_type, actor_id, actor_name, how, "+
-		"source_id, format, digest, host_count, group_count, codec, content) ? ON CONFLICT DO NOTHING", stored).Exec(ctx)
-	if err != nil {
-		return db.Wrap(err, "keep a version of an inventory")
+		Where("o.id = ?", inventoryID).Where("NOT EXISTS (?)", newest), &row)
+	if err != nil || !ok {
+		return db.Wrap(err, "read the content of an inventory")
 	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 || v.How == catalog.Earlier {
-		return db.Wrap(err, "keep a version of an inventory")
+	if _, err := db.Modify(ctx, q.NewInsert().Model(&row).On("CONFLICT DO NOTHING")); err != nil {
+		return fmt.Errorf("keep a version of an inventory: %w", err)
+	}
+	if v.How == catalog.Earlier { // it is the only one
+		return nil
 	}
 	return s.forgetVersions(ctx, inventoryID)
 }

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	noVersionsText   = "The next change of the content makes the first version. It also keeps what the inventory contains now."
+	noVersionsText = "The next change of the content makes the first version. It also keeps what the inventory " +
+		"contains now."
 	sameVersionsText = "The two contain the same."
 	truncatedText    = "The difference is too large to be shown as a whole. The numbers are complete."
 )

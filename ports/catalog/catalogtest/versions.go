@@ -125,7 +125,8 @@ func versionsEnd(t *testing.T, e *env) {
 // versionsFit checks the bound of the sizes, and that two versions stay however large they are.
 func versionsFit(t *testing.T, e *env) {
 	is := inventories(e).Add(t, e.Env)
-	for n, size := range []int{1, catalog.KeptVersionBytes / 2, catalog.KeptVersionBytes / 2, 2, catalog.KeptVersionBytes} {
+	const most = catalog.KeptVersionBytes
+	for n, size := range []int{1, most / 2, most / 2, 2, most} {
 		is.Digest, is.Content = fmt.Sprint("d", n), noise(size)
 		e.keep(t, is, catalog.InventoryVersion{At: late(), How: catalog.Edited})
 		want := [][]int64{{1}, {2, 1}, {3, 2}, {4, 3}, {5, 4}}[n]
@@ -141,7 +142,8 @@ func versionRace(t *testing.T, e *env) {
 		i := is
 		i.Digest = fmt.Sprint("d", n)
 		err := e.Do(t, func(ctx context.Context) error {
-			if err := e.Versions.KeepVersion(ctx, i.ID, catalog.InventoryVersion{At: late(), How: catalog.Earlier}); err != nil {
+			earlier := catalog.InventoryVersion{At: late(), How: catalog.Earlier}
+			if err := e.Versions.KeepVersion(ctx, i.ID, earlier); err != nil {
 				return err
 			}
 			if err := e.Inventories.FillInventory(ctx, i); err != nil {

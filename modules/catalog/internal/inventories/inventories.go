@@ -20,9 +20,8 @@ import (
 // Inventories implements catalog.Inventories. The embedded Protected returns inventories without their content.
 type Inventories struct {
 	object.Protected[catalog.Inventory, catalog.Filter]
-	store    catalog.InventoryStore
-	versions catalog.InventoryVersionStore
-	indexes  *Indexes
+	store   Contents
+	indexes *Indexes
 	// limits keeps how many runs on an inventory have a slot at a time; nil keeps no limits.
 	limits runs.Limits
 }
@@ -31,10 +30,9 @@ var _ catalog.Inventories = (*Inventories)(nil)
 
 // New returns an Inventories on a store.
 func New(
-	kernel object.Kernel, p *object.Permissions, s catalog.InventoryStore, v catalog.InventoryVersionStore, x *Indexes,
-	l runs.Limits,
+	kernel object.Kernel, p *object.Permissions, s Contents, x *Indexes, l runs.Limits,
 ) *Inventories {
-	k := &Inventories{store: s, versions: v, indexes: x, limits: l}
+	k := &Inventories{store: s, indexes: x, limits: l}
 	k.Protected = object.Protect(kernel, p, s.InventoryByID, s.ListInventories, k.remove)
 	k.Show = k.shown
 	return k
@@ -109,7 +107,7 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 		if err := k.store.InsertInventory(ctx, i); err != nil {
 			return err
 		}
-		if err := k.versions.KeepVersion(ctx, i.ID, edited(ctx, i.CreatedAt)); err != nil {
+		if err := k.store.KeepVersion(ctx, i.ID, edited(ctx, i.CreatedAt)); err != nil {
 			return err
 		}
 		if err := check.NewLimit(ctx, k.limits, runs.InventorySlot+i.ID, i.MaxConcurrent); err != nil {
@@ -213,7 +211,7 @@ func (k *Inventories) replace(ctx context.Context, i catalog.Inventory, revision
 	if i.Content == nil {
 		err = change()
 	} else {
-		err = KeepChange(ctx, k.versions, now, edited(ctx, i.UpdatedAt), change)
+		err = k.store.Change(ctx, now, edited(ctx, i.UpdatedAt), change)
 	}
 	if err == nil {
 		err = k.limit(ctx, i.ID, now.MaxConcurrent, stored.MaxConcurrent)

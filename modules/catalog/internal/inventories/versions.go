@@ -23,18 +23,23 @@ const (
 // Versions implements catalog.InventoryVersions.
 type Versions struct {
 	inventories *Inventories
-	store       catalog.InventoryVersionStore
 }
 
 var _ catalog.InventoryVersions = (*Versions)(nil)
 
-// NewVersions returns the Versions of the inventories of a store.
-func NewVersions(k *Inventories, s catalog.InventoryVersionStore) *Versions { return &Versions{k, s} }
+// NewVersions returns the Versions of inventories.
+func NewVersions(k *Inventories) *Versions { return &Versions{k} }
 
-// KeepChange changes the content of an inventory in the open unit of work, and keeps the version that the change makes.
-// An inventory without versions first keeps the content from before.
-func KeepChange(ctx context.Context, s catalog.InventoryVersionStore, was catalog.Inventory, v catalog.InventoryVersion,
-	change func() error,
+// Contents stores inventories and the versions of their contents.
+type Contents struct {
+	catalog.InventoryStore
+	catalog.InventoryVersionStore
+}
+
+// Change changes the content of an inventory in the open unit of work, and keeps the version that the change makes. An
+// inventory without versions first keeps the content from before.
+func (s Contents) Change(
+	ctx context.Context, was catalog.Inventory, v catalog.InventoryVersion, change func() error,
 ) error {
 	earlier := catalog.InventoryVersion{At: was.UpdatedAt, How: catalog.Earlier}
 	if err := s.KeepVersion(ctx, was.ID, earlier); err != nil {
@@ -57,14 +62,14 @@ func (s *Versions) Versions(
 	if _, err := s.inventories.Reach(ctx, access.Read, inventoryID); err != nil {
 		return nil, 0, err
 	}
-	return s.store.InventoryVersions(ctx, inventoryID, w)
+	return s.inventories.store.InventoryVersions(ctx, inventoryID, w)
 }
 
 func (s *Versions) Version(ctx context.Context, inventoryID string, number int64) (catalog.InventoryVersion, error) {
 	if _, err := s.inventories.Reach(ctx, access.Read, inventoryID); err != nil {
 		return catalog.InventoryVersion{}, err
 	}
-	return s.store.InventoryVersion(ctx, inventoryID, number)
+	return s.inventories.store.InventoryVersion(ctx, inventoryID, number)
 }
 
 func (s *Versions) Diff(ctx context.Context, inventoryID string, from, to int64) (catalog.InventoryDiff, error) {
@@ -80,7 +85,7 @@ func (s *Versions) Diff(ctx context.Context, inventoryID string, from, to int64)
 	}
 	was := catalog.InventoryVersion{Format: catalog.INI, Digest: check.Sum(nil)}
 	if from > 0 {
-		was, err = s.store.InventoryVersion(ctx, inventoryID, from)
+		was, err = s.inventories.store.InventoryVersion(ctx, inventoryID, from)
 	}
 	switch {
 	case catalog.VersionNotFound.Is(err):

@@ -255,7 +255,7 @@ func (r *Refresher) fill(
 		return false, err
 	}
 	v := catalog.InventoryVersion{At: at, By: actor.From(ctx), How: catalog.Refreshed, SourceID: sourceID}
-	return true, inventories.KeepChange(ctx, r.Versions, was, v,
+	return true, r.Inventories.Change(ctx, was, v,
 		func() error { return r.Inventories.FillInventory(ctx, got) })
 }
 
