@@ -14,7 +14,7 @@ func TestNamesAreCompleted(t *testing.T) {
 	t.Parallel()
 	environ, _ := everythingServer(t)
 	// Arguments that name no stored object.
-	others := []string{"FILE", "PATH", "DIR", "SERVER", "METHOD", "FORMAT", "PLAYBOOK", "RESOURCE"}
+	others := []string{"FILE", "PATH", "DIR", "SERVER", "METHOD", "FORMAT", "PLAYBOOK", "RESOURCE", "VERSION"}
 	except := map[string]string{
 		"audit receipt RUN": "of a database on this machine",
 		"user new USERNAME": "names a new account",

@@ -182,6 +182,10 @@ func verbOf(o apidoc.Operation, rest string) string {
 		return "find"
 	case "propose-run":
 		return "propose"
+	case "get-inventory-version":
+		return "version"
+	case "compare-inventory-versions":
+		return "diff"
 	}
 	var names []string
 	for part := range strings.SplitSeq(strings.Trim(rest, "/"), "/") {

@@ -266,11 +266,13 @@ func (n *noun) path(ctx context.Context, c *client, o operation, a []string) (st
 	for i := 0; strings.Contains(path, "{"); i++ {
 		before, rest, _ := strings.Cut(path, "{")
 		param, after, _ := strings.Cut(rest, "}")
-		of := n
+		of, id, err := n, a[i], error(nil)
 		if user, ok := findNoun("user"); ok && param == "userID" {
 			of = &user
 		}
-		id, err := of.id(ctx, c, a[i])
+		if param != versionParam {
+			id, err = of.id(ctx, c, id)
+		}
 		if err != nil {
 			return "", err
 		}

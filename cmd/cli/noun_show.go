@@ -57,7 +57,8 @@ func (n *noun) showCommand(w environment, o operation) *cobra.Command {
 // pathsOf returns the path of each object that is shown, or the only path of an operation.
 func (n *noun) pathsOf(ctx context.Context, c *client, o operation, a []string, several bool) ([]string, error) {
 	if !several {
-		a = []string{strings.Join(a[:min(1, len(a))], "")}
+		path, err := n.path(ctx, c, o, a)
+		return []string{path}, err
 	}
 	var paths []string
 	for _, name := range a {

@@ -34,6 +34,9 @@ func (n *noun) command(w environment, o operation) *cobra.Command {
 	return n.actCommand(w, o)
 }
 
+// versionParam is the parameter of a path that is a number and no object.
+const versionParam = "version"
+
 // verbCommand begins a command: its arguments are the objects in the path, the last one may be given several times.
 func (n *noun) verbCommand(o operation, several string) *cobra.Command {
 	use, count := o.verb, 0
@@ -43,8 +46,13 @@ func (n *noun) verbCommand(o operation, several string) *cobra.Command {
 			continue
 		}
 		count++
-		if use += " " + n.argument(); name == "userID" {
-			use = strings.TrimSuffix(use, n.argument()) + "USER"
+		switch name {
+		case "userID":
+			use += " USER"
+		case versionParam:
+			use += " VERSION"
+		default:
+			use += " " + n.argument()
 		}
 	}
 	c := &cobra.Command{
@@ -109,6 +117,9 @@ func (n *noun) example(o operation) string {
 	if strings.Contains(o.Path, "{userID}") {
 		line += " alice"
 	}
+	if strings.Contains(o.Path, "{"+versionParam+"}") {
+		line += " 2"
+	}
 	switch o.verb {
 	case "list":
 		return line + " --limit 20\n" + line + " -o wide"
@@ -159,7 +170,10 @@ func (n *noun) completed(
 ) *cobra.Command {
 	c = clientCommand(w, c, run)
 	of := []string{n.name}
-	if len(strings.Fields(c.Use)) > 2 {
+	switch {
+	case strings.Contains(o.Path, "{"+versionParam+"}"):
+		of = append(of, "") // a number
+	case len(strings.Fields(c.Use)) > 2:
 		of = append(of, "user") // of a group
 	}
 	c.ValidArgsFunction = cobra.NoFileCompletions

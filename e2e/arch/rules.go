@@ -27,7 +27,7 @@ type Rule struct {
 func Kernel() []string {
 	return []string{
 		"fault", "tx", "events", "page", "actor", "access", "clock", "ids", "secret", "secret/mask", "reserved",
-		"lazyregexp", "near", "plaintext",
+		"lazyregexp", "linediff", "near", "plaintext",
 	}
 }
 

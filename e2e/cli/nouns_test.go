@@ -204,3 +204,30 @@ func verbsOf(t *testing.T, u user) {
 		t.Errorf("the receipt: %v", err)
 	}
 }
+
+// TestInventoryVersions: commands list the versions of an inventory, show one and compare two, and refuse what is none.
+func TestInventoryVersions(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{})
+	u := userOf(t, s)
+	do := func(want int, contains string, args ...string) {
+		t.Helper()
+		code, out, errs := u.do(append([]string{"inventory"}, args...)...)
+		if code != want || !strings.Contains(out+errs, contains) {
+			t.Errorf("writ inventory %q: %d %s%s", args, code, out, errs)
+		}
+	}
+	do(0, "", "create", "web", "--set", "content=[web]\nweb1 port=80\n")
+	do(0, "", "edit", "web", "--set", "content=[web]\nweb1 port=81\nweb2\n")
+	do(0, "edit", "versions", "web")
+	do(0, `"number": 2`, "versions", "web", "-o", "json")
+	do(0, "web1 port=80", "version", "web", "1")
+	do(0, "+web1 port=81", "diff", "web", "2")
+	do(0, `"added_total": 1`, "diff", "web", "2", "-o", "json")
+	do(0, "-web1 port=81", "diff", "web", "1", "--from", "2")
+	do(1, "from", "diff", "web", "2", "--from", "9")
+	do(1, "version 9", "version", "web", "9")
+	do(1, "version", "version", "web", "x")
+	do(1, "nowhere", "versions", "nowhere")
+	do(2, "", "version", "web")
+}

@@ -9,10 +9,13 @@ import (
 // need at least the role operator, and permissions on the object.
 func catalogRows() map[string]row {
 	all := map[string]row{
-		"launch-template":      {least: identity.Viewer, status: 404, missing: "template_not_found"},
-		"list-project-files":   {least: identity.Viewer, status: 404, missing: "project_not_found"},
-		"get-project-file":     {least: identity.Viewer, query: "?path=a", status: 404, missing: "project_not_found"},
-		"list-inventory-hosts": {least: identity.Viewer, status: 404, missing: "inventory_not_found"},
+		"launch-template":            {least: identity.Viewer, status: 404, missing: "template_not_found"},
+		"list-project-files":         {least: identity.Viewer, status: 404, missing: "project_not_found"},
+		"get-project-file":           {least: identity.Viewer, query: "?path=a", status: 404, missing: "project_not_found"},
+		"list-inventory-hosts":       {least: identity.Viewer, status: 404, missing: "inventory_not_found"},
+		"list-inventory-versions":    {least: identity.Viewer, status: 404, missing: "inventory_not_found"},
+		"get-inventory-version":      {least: identity.Viewer, status: 404, missing: "inventory_not_found"},
+		"compare-inventory-versions": {least: identity.Viewer, status: 404, missing: "inventory_not_found"},
 		"resolve-inventory": {least: identity.Viewer, body: harness.Body{"limit": "a"}, status: 404,
 			missing: "inventory_not_found"},
 		"sync-project":             {least: identity.Operator, status: 404, missing: "project_not_found"},

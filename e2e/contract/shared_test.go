@@ -78,7 +78,7 @@ func absent(path string) string {
 		"orgs": "org_", "grants": "grt_"} {
 		path = strings.Replace(path, "/"+part+"/{id}", "/"+part+"/"+prefix+zeros, 1)
 	}
-	return strings.Replace(path, "{userID}", "usr_"+zeros, 1)
+	return strings.NewReplacer("{userID}", "usr_"+zeros, "{version}", "1").Replace(path)
 }
 
 // operation is an operation of the API document.

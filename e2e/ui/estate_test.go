@@ -208,6 +208,12 @@ func TestEstatePages(t *testing.T) {
 	p.page(p.viewer, path+"?view=hosts", 200, "&lt;b&gt;odd&lt;/b&gt;")
 	p.page(p.viewer, path+"?view=content", 200, `id="L1"`, "[prod:children]")
 	p.page(p.viewer, path+"?view=sources", 200, "No source fills this inventory")
+	p.page(p.viewer, path+"?view=versions", 200, "1 version, the newest first", ">edit<", "version=1")
+	p.page(p.viewer, path+"?view=versions&version=1", 200, "Version 1 compared with nothing", "3 hosts added",
+		"+[prod:children]")
+	p.page(p.viewer, path+"?view=content&version=1", 200, "Version 1, ", "[prod:children]")
+	p.page(p.viewer, path+"?view=versions&version=9", 404, "Not here, or not yours to see")
+	p.page(p.viewer, path+"?view=versions&version=1&from=x", 400, "from")
 
 	p.page(p.viewer, "/ui/changes", 200, "CHG-1/2", "0 in progress, 1 failed")
 	p.lacks(p.page(p.viewer, "/ui/changes/CHG-1%2F2", 200, "1 run touched 3 hosts", "Evidence", ">web2<"), "withheld")

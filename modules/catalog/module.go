@@ -74,6 +74,7 @@ type MaterialParams struct {
 
 	Projects    catalog.ProjectStore
 	Inventories catalog.InventoryStore
+	Versions    catalog.InventoryVersionStore
 	Sources     catalog.SourceStore
 	Templates   catalog.TemplateStore
 	Checkouts   catalog.Checkouts
@@ -132,9 +133,11 @@ func NewMaterials(p MaterialParams) (MaterialResult, error) {
 	}
 	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	m := project.NewMirror(p.Unit, p.Clock, p.Log, p.Projects, p.Checkouts, p.Logins, p.Config.ReadOnly)
+	contents := inventories.Contents{InventoryStore: p.Inventories, InventoryVersionStore: p.Versions}
 	r := source.NewRefresher(source.RefresherParams{
-		Unit: p.Unit, Clock: p.Clock, Log: p.Log, Recorder: p.Recorder, Projects: p.Projects, Inventories: p.Inventories,
-		Sources: p.Sources, Collector: p.Collector, Logins: p.Logins, Sealer: p.Sealer, Mirror: m, TempDir: temp,
+		Unit: p.Unit, Clock: p.Clock, Log: p.Log, Recorder: p.Recorder, Projects: p.Projects, Inventories: contents,
+		Sources: p.Sources, Collector: p.Collector, Logins: p.Logins, Sealer: p.Sealer, Mirror: m,
+		TempDir:   temp,
 		Refreshes: p.Refreshes, Queue: p.Config.SourceQueue, Signals: p.Signals,
 		ReadOnly: p.Config.ReadOnly,
 	})
@@ -170,6 +173,7 @@ type Params struct {
 	Parts       *Parts
 	Projects    catalog.ProjectStore
 	Inventories catalog.InventoryStore
+	Versions    catalog.InventoryVersionStore
 	Sources     catalog.SourceStore
 	Templates   catalog.TemplateStore
 	Usage       object.Usage
@@ -202,6 +206,7 @@ type Result struct {
 
 	Projects    catalog.Projects
 	Inventories catalog.Inventories
+	Versions    catalog.InventoryVersions
 	Sources     catalog.Sources
 	Templates   catalog.Templates
 	Launcher    catalog.Launcher
@@ -215,9 +220,12 @@ func New(p Params) (Result, error) {
 	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Owners, Usage: p.Usage, Runs: p.Runs}
 	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder, Objects: p.Objects}
+	contents := inventories.Contents{InventoryStore: p.Inventories, InventoryVersionStore: p.Versions}
+	stored := inventories.New(kernel, permissions, contents, p.Parts.indexes, p.Limits)
 	return Result{
 		Projects:    project.New(kernel, permissions, p.Projects, p.Checkouts, p.Parts.mirror),
-		Inventories: inventories.New(kernel, permissions, p.Inventories, p.Parts.indexes, p.Limits),
+		Inventories: stored,
+		Versions:    inventories.NewVersions(stored),
 		Sources:     source.New(kernel, permissions, p.Sources, p.Parts.refresher, p.Sealer),
 		Templates: template.New(kernel, permissions, p.Templates, p.Checker, p.Targets, p.Limits,
 			p.Config.privileged),

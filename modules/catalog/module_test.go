@@ -46,7 +46,8 @@ func TestModule(t *testing.T) {
 	app := fx.New(fx.NopLogger, module.Module,
 		fx.Provide(
 			fx.Annotate(func() *sqlcatalog.Store { return b.store },
-				fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)), fx.As(new(catalog.SourceStore)),
+				fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)), fx.As(new(catalog.InventoryVersionStore)),
+				fx.As(new(catalog.SourceStore)),
 				fx.As(new(catalog.TemplateStore)), fx.As(new(object.Usage)), fx.As(new(catalog.RefreshStore)),
 				fx.As(new(catalog.RefreshQueue))),
 			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger) { return p.Unit, p.Clock, own.IDs, p.Log },

@@ -64,6 +64,18 @@ func ofKind(kind string) []act {
 				_, err := b.Inventories.Resolve(ctx, s.i.ID, "all")
 				return err
 			}},
+			{"versions", access.Read, func(ctx context.Context, b *bundle, s scene) error {
+				_, _, err := b.Versions.Versions(ctx, s.i.ID, window)
+				return err
+			}},
+			{"version", access.Read, func(ctx context.Context, b *bundle, s scene) error {
+				_, err := b.Versions.Version(ctx, s.i.ID, 1)
+				return err
+			}},
+			{"difference", access.Read, func(ctx context.Context, b *bundle, s scene) error {
+				_, err := b.Versions.Diff(ctx, s.i.ID, 0, 1)
+				return err
+			}},
 			{"update", access.Manage, func(ctx context.Context, b *bundle, s scene) error {
 				_, err := b.Inventories.Update(ctx, s.i.ID, 0, inventory("estate"))
 				return err

@@ -83,13 +83,14 @@ func setup(t testing.TB, d *db.DB) *bundle {
 	s := b.store
 	log, gen := slog.New(slog.DiscardHandler), ids.New(b.clock)
 	b.material = module.MaterialParams{
-		Projects: s, Inventories: s, Sources: s, Templates: s, Unit: d, Clock: b.clock, Log: log,
+		Projects: s, Inventories: s, Versions: s, Sources: s, Templates: s, Unit: d, Clock: b.clock, Log: log,
 		Refreshes: s, RefreshQueue: s, Signals: d.Signals(),
 		Checkouts: b.checkouts, Collector: b.collector, Recorder: b.trail, Sealer: b.sealer,
 		Config: module.Config{TempDir: t.TempDir()},
 	}
 	b.params = module.Params{
-		Projects: s, Inventories: s, Sources: s, Templates: s, Usage: s, Unit: d, Clock: b.clock, IDs: gen, Log: log,
+		Projects: s, Inventories: s, Versions: s, Sources: s, Templates: s, Usage: s,
+		Unit: d, Clock: b.clock, IDs: gen, Log: log,
 		Checkouts: b.checkouts, Recorder: b.trail, Sealer: b.sealer, Objects: objects{b.rights, d}, Guard: b.guard,
 		Owners:    b.guard,
 		Submitter: b.runs, Checker: b.runs, Runs: b.runs, Targets: masking{}, Limits: b.limits,

@@ -9,6 +9,7 @@ import (
 var (
 	ProjectNotFound   = fault.Code{Name: "project_not_found", Kind: fault.NotFound}
 	InventoryNotFound = fault.Code{Name: "inventory_not_found", Kind: fault.NotFound}
+	VersionNotFound   = fault.Code{Name: "inventory_version_not_found", Kind: fault.NotFound}
 	SourceNotFound    = fault.Code{Name: "inventory_source_not_found", Kind: fault.NotFound}
 	TemplateNotFound  = fault.Code{Name: "template_not_found", Kind: fault.NotFound}
 	FileNotFound      = fault.Code{Name: "file_not_found", Kind: fault.NotFound}

@@ -24,7 +24,7 @@ import (
 )
 
 func pathOf(op *huma.Operation) string {
-	path := strings.ReplaceAll(op.Path, "{id}", "known")
+	path := strings.NewReplacer("{id}", "known", "{version}", "2").Replace(op.Path)
 	if op.OperationID == "get-project-file" {
 		path += "?path=a"
 	}
@@ -40,7 +40,9 @@ func least() map[string][2]string {
 		"create-inventory": {"operator", "inventory.create"}, "list-inventories": {"viewer"}, "get-inventory": {"viewer"},
 		"update-inventory": {"operator", "inventory.update"}, "delete-inventory": {"operator", "inventory.delete"},
 		"list-inventory-hosts": {"viewer"}, "resolve-inventory": {"viewer"},
-		"create-inventory-source": {"operator", "source.create"}, "list-inventory-sources": {"viewer"},
+		"list-inventory-versions": {"viewer"}, "get-inventory-version": {"viewer"},
+		"compare-inventory-versions": {"viewer"},
+		"create-inventory-source":    {"operator", "source.create"}, "list-inventory-sources": {"viewer"},
 		"get-inventory-source":    {"viewer"},
 		"update-inventory-source": {"operator", "source.update"}, "delete-inventory-source": {"operator", "source.delete"},
 		"refresh-inventory-source": {"operator", "source.refresh"},
@@ -201,8 +203,9 @@ func TestModuleWires(t *testing.T) {
 			func() (tx.Unit, audit.Recorder, audit.Trail, clock.Clock) {
 				return httpapitest.Unit{}, &httpapitest.Recorder{}, p.Trail, p.Clock
 			},
-			func() (catalog.Projects, catalog.Inventories, catalog.Sources, catalog.Templates, catalog.Launcher) {
-				return p.Projects, p.Inventories, p.Sources, p.Templates, p.Launcher
+			func() (catalog.Projects, catalog.Inventories, catalog.InventoryVersions, catalog.Sources, catalog.Templates,
+				catalog.Launcher) {
+				return p.Projects, p.Inventories, p.Versions, p.Sources, p.Templates, p.Launcher
 			},
 		),
 		fx.Populate(&h),

@@ -54,6 +54,29 @@ func exampleInventory() InventoryBody {
 	}
 }
 
+func exampleVersions() []VersionRow {
+	at, by := httpapi.ExampleTime(), &actor.Actor{Type: actor.User, ID: exampleUserID, Name: "alex"}
+	return []VersionRow{
+		{Number: 2, At: at.Add(time.Hour), By: &actor.Actor{Type: actor.System, Name: "system"}, How: "refresh",
+			SourceID: "src_01k0a0008vtx5zk9w2m4n6p8rs", Format: "ini", Hosts: 2, Groups: 1,
+			Digest: "88bfe5fb1c9d4e2a7f60b3d8a1c5e9f2047b6d8e3a9c1f5072e4b6d8f0a237ce"},
+		{Number: 1, At: at, By: by, How: "edit", Format: "ini", Hosts: 1, Groups: 1,
+			Digest: "1a76d2f66d5bbb3c1a5e9f2047b6d8e3a9c1f5072e4b6d8f0a23788bfe5fb1c9"},
+	}
+}
+
+func exampleDiff() DiffBody {
+	list := exampleVersions()
+	port := ChangedVarBody{Name: "http_port", Change: "removed", From: 8080}
+	return DiffBody{
+		From: &list[1], To: list[0],
+		Hosts: EntryDiffBody{Added: []string{"web2"}, Removed: []string{}, AddedTotal: 1, ChangedTotal: 1,
+			Changed: []ChangedEntryBody{{Name: "web1", Vars: []ChangedVarBody{port}, Joined: []string{}, Left: []string{}}}},
+		Groups: EntryDiffBody{Added: []string{}, Removed: []string{}, Changed: []ChangedEntryBody{}},
+		Text:   "@@ -1,2 +1,3 @@\n [web]\n-web1 http_port=8080\n+web1\n+web2\n",
+	}
+}
+
 func exampleNewSource() SourceFields {
 	return SourceFields{
 		Name: "cloud", Kind: "plugin", InventoryID: exampleInventoryID, UpdateOnLaunch: true, SyncInterval: 3600,

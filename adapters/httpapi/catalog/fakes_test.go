@@ -175,6 +175,35 @@ func (f inventories) Resolve(_ context.Context, id, limit string) (catalog.Resol
 	return r, f.find(catalog.InventoryNotFound, id, 0, limit)
 }
 
+type versions struct{ *fakeModule }
+
+func (versions) version(n int64) catalog.InventoryVersion {
+	return catalog.InventoryVersion{Number: n, At: past, By: actor.Actor{Type: actor.User, ID: "usr_1", Name: "alex"},
+		How: catalog.Refreshed, SourceID: "src_1", Format: catalog.INI, Hosts: 1, Groups: 2, Digest: "d19e57"}
+}
+
+func (f versions) Versions(_ context.Context, id string, w page.Window) ([]catalog.InventoryVersion, int, error) {
+	earlier := catalog.InventoryVersion{Number: 1, At: past, How: catalog.Earlier, Format: catalog.JSON}
+	return []catalog.InventoryVersion{f.version(2), earlier}, 7, f.find(catalog.InventoryNotFound, id, 0, w)
+}
+
+func (f versions) Version(_ context.Context, id string, number int64) (catalog.InventoryVersion, error) {
+	v := f.version(number)
+	v.Content = []byte("web1 <&>\n")
+	return v, f.find(catalog.InventoryNotFound, id, 0, number)
+}
+
+func (f versions) Diff(_ context.Context, id string, from, to int64) (catalog.InventoryDiff, error) {
+	d := catalog.InventoryDiff{From: f.version(from), To: f.version(to), Text: "@@\n+<&>\n", Truncated: true}
+	d.Hosts = catalog.EntryDiff{Added: []string{"a"}, Removed: []string{"b"}, AddedTotal: 7, RemovedTotal: 8,
+		ChangedTotal: 9, Changed: []catalog.ChangedEntry{{Name: "c", Joined: []string{"g"}, Left: []string{"h"},
+			Vars: []catalog.ChangedVar{
+				{Name: "p", Had: true, Has: true, From: int64(1), To: map[string]any{"__ansible_unsafe": "{{ x }}"}},
+				{Name: "q", Has: true, To: false}, {Name: "r", Had: true},
+			}}}}
+	return d, f.find(catalog.InventoryNotFound, id, 0, from, to)
+}
+
 type sources struct{ *fakeModule }
 
 func (f sources) source() catalog.InventorySource {

@@ -112,4 +112,5 @@ func (h *handlers) inventories(r *httpapi.Router) {
 	httpapi.Handle(r, k.Delete(audit.InventoryDelete, "Delete an inventory that nothing uses", inUse),
 		httpapi.Deleter(h.Inventories.Delete))
 	h.hosts(r, k.Path)
+	h.versions(r, k.Path)
 }

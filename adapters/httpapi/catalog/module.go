@@ -18,6 +18,7 @@ type Params struct {
 
 	Projects    catalog.Projects
 	Inventories catalog.Inventories
+	Versions    catalog.InventoryVersions
 	Sources     catalog.Sources
 	Templates   catalog.Templates
 	Launcher    catalog.Launcher

@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s, rights := sqlcatalog.New(d), sqlidentity.New(d)
 			fn(t, catalogtest.Stores{
-				Unit: d, Projects: s, Inventories: s, Sources: s, Templates: s, Usage: s, Refreshes: s,
+				Unit: d, Projects: s, Inventories: s, Versions: s, Sources: s, Templates: s, Usage: s, Refreshes: s,
 				RefreshQueue: s,
 				Orgs:         rights, Teams: rights, Grants: rights, Objects: rights,
 			})

@@ -17,11 +17,12 @@ type Store struct {
 }
 
 var (
-	_ catalog.ProjectStore   = (*Store)(nil)
-	_ catalog.InventoryStore = (*Store)(nil)
-	_ catalog.SourceStore    = (*Store)(nil)
-	_ catalog.TemplateStore  = (*Store)(nil)
-	_ object.Usage           = (*Store)(nil)
+	_ catalog.ProjectStore          = (*Store)(nil)
+	_ catalog.InventoryStore        = (*Store)(nil)
+	_ catalog.InventoryVersionStore = (*Store)(nil)
+	_ catalog.SourceStore           = (*Store)(nil)
+	_ catalog.TemplateStore         = (*Store)(nil)
+	_ object.Usage                  = (*Store)(nil)
 )
 
 // New returns a Store on a migrated database.

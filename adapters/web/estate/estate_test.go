@@ -51,6 +51,32 @@ func render(t *testing.T, c templ.Component) string {
 	return b.String()
 }
 
+func hostileVersions() *versionsView {
+	is := catalog.InventoryVersion{Number: 2, By: actor.Actor{Name: hostile}, How: catalog.Refreshed, SourceID: hostile,
+		Format: hostile, At: now(), Digest: hostile}
+	var value any = hostile
+	d := catalog.EntryDiff{Added: []string{hostile}, Removed: []string{hostile}, Changed: []catalog.ChangedEntry{{
+		Name: hostile, Joined: []string{hostile}, Left: []string{hostile},
+		Vars: []catalog.ChangedVar{{Name: hostile, Had: true, Has: true, From: value, To: value}}}}}
+	return &versionsView{Path: inventoryPath(hostile), Total: 2, List: []catalog.InventoryVersion{is, {Number: 1}},
+		Diff:  &catalog.InventoryDiff{To: is, Hosts: d, Groups: d, Truncated: true},
+		Lines: diffLines("@@ " + hostile + "\n+" + hostile + "\n-" + hostile + "\n " + hostile + "\n")}
+}
+
+func TestChangedVariables(t *testing.T) {
+	t.Parallel()
+	for want, v := range map[string]catalog.ChangedVar{
+		"a=1":       {Name: "a", Has: true, To: 1},
+		"a=x →":     {Name: "a", Had: true, From: "x"},
+		"a=x → [1]": {Name: "a", Had: true, Has: true, From: "x", To: []any{1}},
+		"a":         {Name: "a", Had: true, Has: true}, // the values are left out
+	} {
+		if got := changedVar(v); got != want {
+			t.Errorf("%q instead of %q", got, want)
+		}
+	}
+}
+
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	record := object.Record{ID: hostile, Name: hostile, Revision: 3}
@@ -59,11 +85,11 @@ func TestHostileTexts(t *testing.T) {
 	render(t, inventoriesPage(inventoriesView{Query: hostile, Total: 1,
 		Rows: []inventoryRow{{Inventory: inventory, Sources: []catalog.InventorySource{source}}}}))
 	render(t, inventoriesPage(inventoriesView{}))
-	for _, view := range []string{viewGroups, viewHosts, viewContent, viewSources} {
+	for _, view := range []string{viewGroups, viewHosts, viewContent, viewSources, viewVersions} {
 		render(t, inventoryPage(inventoryView{Inventory: inventory, View: view, Path: inventoryPath(hostile),
 			Sources: []catalog.InventorySource{source}, Tree: []node{{Name: hostile, Level: 99}, {Name: hostile, Again: true}},
 			Hosts: []catalog.HostEntry{{Name: hostile, Groups: []string{hostile}, Vars: map[string]any{hostile: hostile}}},
-			Lines: []string{hostile, ""}, Limit: hostile, Refused: hostile}))
+			Lines: []string{hostile, ""}, Limit: hostile, Refused: hostile, Versions: hostileVersions()}))
 	}
 	buckets := timeline{Buckets: []estate.Bucket{{At: now().Add(-time.Hour), Readings: 3, Changed: 1}, {At: now()}},
 		From: now()}

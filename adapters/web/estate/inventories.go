@@ -100,6 +100,8 @@ type inventoryView struct {
 	Limit        string
 	Resolved     *catalog.Resolution
 	Refused      string
+	Version      int64 // whose difference or content is shown; 0 for none
+	Versions     *versionsView
 }
 
 // node is a line of the tree of groups. A group below several others has a line below each.
@@ -113,10 +115,11 @@ type node struct {
 
 // The views of an inventory.
 const (
-	viewGroups  = "groups"
-	viewHosts   = "hosts"
-	viewContent = "content"
-	viewSources = "sources"
+	viewGroups   = "groups"
+	viewHosts    = "hosts"
+	viewContent  = "content"
+	viewSources  = "sources"
+	viewVersions = "versions"
 )
 
 func (h *handlers) inventory(r *shell.Request) (*shell.Page, error) {
@@ -125,7 +128,8 @@ func (h *handlers) inventory(r *shell.Request) (*shell.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := inventoryView{Inventory: i, Path: inventoryPath(id), View: q.Get("view"), Limit: q.Get("limit")}
+	v := inventoryView{Inventory: i, Path: inventoryPath(id), View: q.Get("view"), Limit: q.Get("limit"),
+		Version: versionNumber(q.Get("version"))}
 	of, err := h.sourcesOf(r)
 	if err != nil {
 		return nil, err
@@ -138,12 +142,15 @@ func (h *handlers) inventory(r *shell.Request) (*shell.Page, error) {
 		v.Range = rangeText(offset, len(v.Hosts), v.HostTotal, "host")
 		v.Newer, v.Older = pager(v.Path, q, offset, len(v.Hosts), hostsPage, v.HostTotal)
 	case viewContent:
-		text := i.Content
+		err = h.fillContent(r, &v)
+		text := v.Content
 		if v.ContentCut = len(text) > maxContent; v.ContentCut {
 			text = bytes.ToValidUTF8(text[:maxContent], nil)
 		}
 		v.Lines = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	case viewSources:
+	case viewVersions:
+		err = h.fillVersions(r, &v)
 	default:
 		v.View = viewGroups
 		var groups []catalog.GroupEntry

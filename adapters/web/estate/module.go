@@ -21,6 +21,7 @@ type Params struct {
 	Ignores     estate.Ignores
 	Changes     estate.Changes
 	Inventories catalog.Inventories
+	Versions    catalog.InventoryVersions
 	Sources     catalog.Sources
 	Templates   catalog.Templates
 	Projects    catalog.Projects

@@ -64,7 +64,8 @@ func inventoryText(v inventoryView) string {
 
 func inventoryViews(v inventoryView) []shell.Tab {
 	return []shell.Tab{{Path: viewGroups, Name: "Groups"}, {Path: viewHosts, Name: "Hosts"},
-		{Path: viewContent, Name: "Content"}, {Path: viewSources, Name: "Sources " + strconv.Itoa(len(v.Sources))}}
+		{Path: viewContent, Name: "Content"}, {Path: viewSources, Name: "Sources " + strconv.Itoa(len(v.Sources))},
+		{Path: viewVersions, Name: "Versions"}}
 }
 
 func sourcesState(list []catalog.InventorySource) shell.State {

@@ -17,6 +17,7 @@ type Stores struct {
 	Unit        tx.Unit
 	Projects    catalog.ProjectStore
 	Inventories catalog.InventoryStore
+	Versions    catalog.InventoryVersionStore
 	Sources     catalog.SourceStore
 	Templates   catalog.TemplateStore
 	Usage       object.Usage
@@ -48,7 +49,8 @@ func Run(t *testing.T, each Each) {
 	txtest.Run(t, []txtest.Group[*env]{
 		{Name: "projects", Cases: txtest.With(kindCases(projects), scopeCase(projects), projectCases(),
 			objecttest.BoundCase(objects, projects))},
-		{Name: "inventories", Cases: txtest.With(kindCases(inventories), scopeCase(inventories), inventoryCases())},
+		{Name: "inventories", Cases: txtest.With(kindCases(inventories), scopeCase(inventories), inventoryCases(),
+			versionCases())},
 		{Name: "sources", Cases: txtest.With(kindCases(sources), sourceCases(), dueCases(), executedCases())},
 		{Name: "templates", Cases: txtest.With(kindCases(templates), scopeCase(templates), templateCases())},
 		{Name: "usage", Cases: usageCases()},

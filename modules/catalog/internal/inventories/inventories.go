@@ -20,7 +20,7 @@ import (
 // Inventories implements catalog.Inventories. The embedded Protected returns inventories without their content.
 type Inventories struct {
 	object.Protected[catalog.Inventory, catalog.Filter]
-	store   catalog.InventoryStore
+	store   Contents
 	indexes *Indexes
 	// limits keeps how many runs on an inventory have a slot at a time; nil keeps no limits.
 	limits runs.Limits
@@ -30,7 +30,7 @@ var _ catalog.Inventories = (*Inventories)(nil)
 
 // New returns an Inventories on a store.
 func New(
-	kernel object.Kernel, p *object.Permissions, s catalog.InventoryStore, x *Indexes, l runs.Limits,
+	kernel object.Kernel, p *object.Permissions, s Contents, x *Indexes, l runs.Limits,
 ) *Inventories {
 	k := &Inventories{store: s, indexes: x, limits: l}
 	k.Protected = object.Protect(kernel, p, s.InventoryByID, s.ListInventories, k.remove)
@@ -105,6 +105,9 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 	k.Created(ctx, ids.Inventory, &i.Record)
 	err = k.Store(ctx, "inventory created", i.Record, func(ctx context.Context) error {
 		if err := k.store.InsertInventory(ctx, i); err != nil {
+			return err
+		}
+		if err := k.store.KeepVersion(ctx, i.ID, edited(ctx, i.CreatedAt)); err != nil {
 			return err
 		}
 		if err := check.NewLimit(ctx, k.limits, runs.InventorySlot+i.ID, i.MaxConcurrent); err != nil {
@@ -200,7 +203,16 @@ func (k *Inventories) replace(ctx context.Context, i catalog.Inventory, revision
 	if i.Content == nil {
 		i.Format, i.Hosts, i.Groups, i.Digest = now.Format, now.Hosts, now.Groups, now.Digest
 	}
-	stored, err := k.store.UpdateInventory(ctx, i, revision)
+	var stored catalog.Inventory
+	change := func() error {
+		stored, err = k.store.UpdateInventory(ctx, i, revision)
+		return err
+	}
+	if i.Content == nil {
+		err = change()
+	} else {
+		err = k.store.Change(ctx, now, edited(ctx, i.UpdatedAt), change)
+	}
 	if err == nil {
 		err = k.limit(ctx, i.ID, now.MaxConcurrent, stored.MaxConcurrent)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/inventories"
+	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -235,7 +236,7 @@ func (r *Refresher) storeNow(ctx context.Context, end *outcome, failure string, 
 	filled := false
 	if failure == "" {
 		end.inventory.UpdatedAt = at
-		if filled, err = r.fill(ctx, end.inventory); err != nil {
+		if filled, err = r.fill(ctx, end.source.ID, end.inventory, at); err != nil {
 			return err
 		}
 	}
@@ -247,12 +248,16 @@ func (r *Refresher) storeNow(ctx context.Context, end *outcome, failure string, 
 }
 
 // fill replaces the content of an inventory if it differs.
-func (r *Refresher) fill(ctx context.Context, got catalog.Inventory) (changed bool, err error) {
+func (r *Refresher) fill(
+	ctx context.Context, sourceID string, got catalog.Inventory, at time.Time,
+) (changed bool, err error) {
 	was, err := r.Inventories.InventoryByID(ctx, got.ID)
 	if err != nil || was.Digest == got.Digest && was.Format == got.Format {
 		return false, err
 	}
-	return true, r.Inventories.FillInventory(ctx, got)
+	v := catalog.InventoryVersion{At: at, By: actor.From(ctx), How: catalog.Refreshed, SourceID: sourceID}
+	return true, r.Inventories.Change(ctx, was, v,
+		func() error { return r.Inventories.FillInventory(ctx, got) })
 }
 
 // note records a refresh in the open unit of work.

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/inventories"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fixture struct {
 	catalog.SourceStore
 	catalog.InventoryStore
+	catalog.InventoryVersionStore
 
 	mu     sync.Mutex
 	hangs  bool
@@ -89,6 +91,8 @@ func (w *fixture) FillInventory(ctx context.Context, i catalog.Inventory) error 
 	return nil
 }
 
+func (*fixture) KeepVersion(context.Context, string, catalog.InventoryVersion) error { return nil }
+
 func (w *fixture) NoteRefresh(_ context.Context, _, failure, _ string, _ time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,8 +127,8 @@ func (w *fixture) Collect(ctx context.Context, _ catalog.Collection) ([]byte, ca
 
 func made(w *fixture) *Refresher {
 	w.begin = time.Now()
-	return NewRefresher(RefresherParams{Unit: w, Clock: w, Log: slog.New(slog.DiscardHandler), Recorder: w, Inventories: w,
-		Sources:   w,
+	return NewRefresher(RefresherParams{Unit: w, Clock: w, Log: slog.New(slog.DiscardHandler), Recorder: w,
+		Inventories: inventories.Contents{InventoryStore: w, InventoryVersionStore: w}, Sources: w,
 		Collector: w, Refreshes: w, Queue: "default"})
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/inventories"
 	"github.com/writ-automation/writ/modules/catalog/internal/project"
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/audit"
@@ -34,7 +35,7 @@ type RefresherParams struct {
 	Log         *slog.Logger
 	Recorder    audit.Recorder
 	Projects    catalog.ProjectStore
-	Inventories catalog.InventoryStore
+	Inventories inventories.Contents
 	Sources     catalog.SourceStore
 	Collector   catalog.Collector
 	Logins      catalog.Logins // nil means that no source with a credential can be refreshed
