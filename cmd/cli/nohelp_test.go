@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWithoutHelpPages checks that a binary which passes no documents to Execute has the web interface without them, and
-// says so where its pages lead to them.
+// TestWithoutHelpPages checks that a binary which passes no documents to Execute has the web interface without them,
+// and says so where its pages lead to them.
 func TestWithoutHelpPages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "--open")

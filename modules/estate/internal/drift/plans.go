@@ -85,8 +85,8 @@ func planFinding(f *runs.PlanFinding, h *estate.HostCheck) estate.Finding {
 	return out
 }
 
-// applied clears the drift that a run has repaired: one that applied a plan, or one that needed none. What the next plan
-// finds again is doubted.
+// applied clears the drift that a run has repaired: one that applied a plan, or one that needed none. What the next
+// plan finds again is doubted.
 func (c *Consumer) applied(ctx context.Context, r *runs.Run) error {
 	var target string
 	p, err := c.Plans.PlanOf(ctx, r.ID)
