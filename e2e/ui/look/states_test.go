@@ -72,7 +72,11 @@ func (s *site) extreme() []page {
 		labels[fmt.Sprintf("label-%03d-%s", i, strings.Repeat("x", 40))] = strings.Repeat("value", 12)
 	}
 	hosts := strings.Join([]string{long[:253], hebrew, emoji, "web-1"}, "\n")
-	inventory := s.made("/v1/inventories", harness.Body{"name": long[:200], "content": "[all]\n" + hosts + "\n"})
+	inventory := s.made("/v1/inventories", harness.Body{"name": long[:200], "content": "[all]\n"})
+	if a := s.Do(http.MethodPut, "/v1/inventories/"+inventory, harness.Body{"name": long[:200],
+		"content": "[all]\n" + hosts + " note=" + long + "\n"}); a.Status != http.StatusOK {
+		s.t.Fatalf("%d %s", a.Status, a.Body)
+	}
 	none := s.made("/v1/inventories", harness.Body{"name": "without hosts " + hebrew, "content": "[web]\n"})
 	team := s.made("/v1/teams", harness.Body{"name": long[:100]})
 	user := s.made("/v1/users", harness.Body{"username": long[:64], "role": "operator", "title": hebrew})
@@ -93,6 +97,7 @@ func (s *site) extreme() []page {
 		{"held", "runs/" + held}, {"approval", "approvals/" + held}, {"template", "launch/" + template},
 		{"template-without-hosts", "launch/" + empty}, {"inventory", "inventories/" + inventory},
 		{"inventory-hosts", "inventories/" + inventory + "?view=hosts"}, {"inventory-without-hosts", "inventories/" + none},
+		{"inventory-versions", "inventories/" + inventory + "?view=versions&version=2"},
 		{"policy", "trust/policies/" + policy}, {"edit-policy", "objects/policies/" + policy + "/edit"},
 		{"team", "settings/teams/" + team}, {"user", "objects/users/" + user + "/edit"},
 	}
