@@ -99,18 +99,26 @@ func (k *Checkouts) open(
 	if ref == "" {
 		return p, commit, path, nil
 	}
+	at, err := k.resolve(ctx, p.mirror, ref)
+	if err != nil {
+		p.readGate.unlock()
+		return nil, "", "", err
+	}
+	return p, at, path, nil
+}
+
+// resolve returns the commit of a branch, a tag or a commit.
+func (k *Checkouts) resolve(ctx context.Context, mirror, ref string) (string, error) {
 	for _, name := range candidates(ref) {
-		at, err := k.commitAt(ctx, p.mirror, name)
+		at, err := k.commitAt(ctx, mirror, name)
 		if err != nil {
-			p.readGate.unlock()
-			return nil, "", "", k.treeFailed(err)
+			return "", k.treeFailed(err)
 		}
 		if at != "" {
-			return p, at, path, nil
+			return at, nil
 		}
 	}
-	p.readGate.unlock()
-	return nil, "", "", catalog.FileNotFound.New("the repository has no branch, tag or commit %q", ref)
+	return "", catalog.FileNotFound.New("the repository has no branch, tag or commit %q", ref)
 }
 
 // candidates returns the possible meanings of a ref, the most likely first.

@@ -60,7 +60,8 @@ func fetching(
 			}
 			return config, err
 		},
-		fx.Annotate(checkouts(dir, i.LocalProjects, readOnly), fx.As(new(catalog.Checkouts))),
+		fx.Annotate(checkouts(dir, i.LocalProjects, readOnly), fx.As(new(catalog.Checkouts)),
+			fx.As(new(catalog.Histories))),
 	), collecting(dir, i.AllowPrivate))
 }
 

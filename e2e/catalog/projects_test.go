@@ -47,6 +47,49 @@ func TestTwoCommitsNeverMeet(t *testing.T) {
 	})
 }
 
+// TestCommitsForApprovers lists what a held run has that the last approved one of its template lacked, as an operation
+// and on the page of who decides.
+func TestCommitsForApprovers(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, harness.Options{})
+	r := w.repo("site", map[string]string{"site.yml": helloPlay})
+	p := w.project("site", r)
+	tpl := w.id("/v1/templates", harness.Body{"name": "site", "tool": "bash", "command": "true", "project_id": p,
+		"require_approval": true})
+	launch := func() string {
+		id, _ := w.want(http.StatusCreated, http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{})["id"].(string)
+		return id
+	}
+	first := launch()
+	w.want(http.StatusOK, http.MethodPost, "/v1/runs/"+first+"/approve", harness.Body{})
+	w.Await(first)
+	old := r.git("rev-parse", "HEAD")
+	for _, name := range []string{"a", "b"} {
+		r.commit(map[string]string{name: name})
+		r.git("commit", "-q", "--amend", "-m", "Add <"+name+">")
+	}
+	w.want(http.StatusOK, http.MethodPost, "/v1/projects/"+p+"/sync", nil)
+	path := "/v1/projects/" + p + "/commits?from="
+	l := w.want(http.StatusOK, http.MethodGet, path+old, nil)
+	list, _ := l["commits"].([]any)
+	if len(list) != 2 || list[0].(map[string]any)["subject"] != "Add <b>" || l["from"] != old || l["total"] != 2.0 ||
+		l["to"] != r.git("rev-parse", "HEAD") || l["missing"] != 0.0 {
+		t.Errorf("%v", l)
+	}
+	if l := w.want(http.StatusOK, http.MethodGet, path+"main&to="+old, nil); l["total"] != 0.0 || l["missing"] != 2.0 {
+		t.Errorf("backwards: %v", l)
+	}
+	w.want(http.StatusNotFound, http.MethodGet, path+"none", nil)
+	w.want(http.StatusBadRequest, http.MethodGet, path+"-x", nil)
+	w.want(http.StatusBadRequest, http.MethodGet, path, nil)
+	page := string(w.Do(http.MethodGet, "/ui/approvals/"+launch(), nil).Body)
+	for _, text := range []string{"the last approved run had " + old[:12], "Add &lt;a&gt;", "Add &lt;b&gt;"} {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page of the held run lacks %q", text)
+		}
+	}
+}
+
 // TestAProjectIsReadAndKept covers the routes of projects, deletion while in use, and permissions on a path.
 func TestAProjectIsReadAndKept(t *testing.T) {
 	t.Parallel()

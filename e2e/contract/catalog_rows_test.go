@@ -12,6 +12,7 @@ func catalogRows() map[string]row {
 		"launch-template":            {least: identity.Viewer, status: 404, missing: "template_not_found"},
 		"list-project-files":         {least: identity.Viewer, status: 404, missing: "project_not_found"},
 		"get-project-file":           {least: identity.Viewer, query: "?path=a", status: 404, missing: "project_not_found"},
+		"list-project-commits":       {least: identity.Viewer, query: "?from=a", status: 404, missing: "project_not_found"},
 		"list-inventory-hosts":       {least: identity.Viewer, status: 404, missing: "inventory_not_found"},
 		"list-inventory-versions":    {least: identity.Viewer, status: 404, missing: "inventory_not_found"},
 		"get-inventory-version":      {least: identity.Viewer, status: 404, missing: "inventory_not_found"},

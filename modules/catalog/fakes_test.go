@@ -75,7 +75,7 @@ func (g *guard) Scope(context.Context) (access.Scope, error) {
 	return access.Scope{All: g.admin, Strict: g.base == access.None, Subjects: []string{"user:usr_1"}}, g.fails
 }
 
-// checkouts is a catalog.Checkouts with configured results.
+// checkouts is a catalog.Checkouts, and the catalog.Histories of it, with configured results.
 type checkouts struct {
 	mu       sync.Mutex
 	commit   string
@@ -171,6 +171,12 @@ func (c *checkouts) Files(
 
 func (c *checkouts) File(_ context.Context, _ catalog.Repository, commit, path, _ string) ([]byte, string, error) {
 	return []byte(path), commit, nil
+}
+
+func (c *checkouts) Commits(
+	_ context.Context, _ catalog.Repository, commit, from, to string,
+) (catalog.CommitLog, error) {
+	return catalog.CommitLog{From: from, To: commit + to, Total: 1}, nil
 }
 
 // playbook is what every commit has as playbook.

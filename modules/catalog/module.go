@@ -178,6 +178,7 @@ type Params struct {
 	Templates   catalog.TemplateStore
 	Usage       object.Usage
 	Checkouts   catalog.Checkouts
+	Histories   catalog.Histories
 	Recorder    audit.Recorder
 	Sealer      secrets.Sealer
 	Objects     identity.Objects
@@ -205,6 +206,7 @@ type Result struct {
 	fx.Out
 
 	Projects    catalog.Projects
+	Commits     catalog.ProjectCommits
 	Inventories catalog.Inventories
 	Versions    catalog.InventoryVersions
 	Sources     catalog.Sources
@@ -221,9 +223,11 @@ func New(p Params) (Result, error) {
 	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Owners, Usage: p.Usage, Runs: p.Runs}
 	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder, Objects: p.Objects}
 	contents := inventories.Contents{InventoryStore: p.Inventories, InventoryVersionStore: p.Versions}
+	projects := project.New(kernel, permissions, p.Projects, p.Checkouts, p.Histories, p.Parts.mirror)
 	stored := inventories.New(kernel, permissions, contents, p.Parts.indexes, p.Limits)
 	return Result{
-		Projects:    project.New(kernel, permissions, p.Projects, p.Checkouts, p.Parts.mirror),
+		Projects:    projects,
+		Commits:     projects,
 		Inventories: stored,
 		Versions:    inventories.NewVersions(stored),
 		Sources:     source.New(kernel, permissions, p.Sources, p.Parts.refresher, p.Sealer),

@@ -51,8 +51,8 @@ func TestModule(t *testing.T) {
 				fx.As(new(catalog.TemplateStore)), fx.As(new(object.Usage)), fx.As(new(catalog.RefreshStore)),
 				fx.As(new(catalog.RefreshQueue))),
 			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger) { return p.Unit, p.Clock, own.IDs, p.Log },
-			func() (catalog.Checkouts, catalog.Collector, audit.Recorder, secrets.Sealer) {
-				return p.Checkouts, p.Collector, p.Recorder, p.Sealer
+			func() (catalog.Checkouts, catalog.Histories, catalog.Collector, audit.Recorder, secrets.Sealer) {
+				return p.Checkouts, own.Histories, p.Collector, p.Recorder, p.Sealer
 			},
 			func() (identity.Objects, access.Guard, access.Owners) { return own.Objects, own.Guard, own.Owners },
 			func() notify.Targets { return masking{} },

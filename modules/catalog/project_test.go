@@ -259,6 +259,10 @@ func TestProjectFiles(t *testing.T) {
 		if err != nil || commit != firstCommit || string(text) != "site.yml" || b.checkouts.count() != 1 {
 			t.Error(string(text), commit, err, b.checkouts.count())
 		}
+		l, err := b.Commits.Commits(ctx, p.ID, "v1", "")
+		if err != nil || l.From != "v1" || l.To != firstCommit || b.checkouts.count() != 1 {
+			t.Error(l, err, b.checkouts.count())
+		}
 		for _, bad := range []struct{ path, ref, field string }{{"a\nb", "", "path"}, {"a", "--upload-pack=x", "ref"},
 			{"a", "x\x00", "ref"}} {
 			if _, _, err := b.Projects.File(ctx, p.ID, bad.path, bad.ref); field(err) != bad.field {

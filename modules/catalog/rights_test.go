@@ -38,6 +38,10 @@ func ofKind(kind string) []act {
 				_, _, err := b.Projects.File(ctx, s.p.ID, "a", "")
 				return err
 			}},
+			{"commits", access.Read, func(ctx context.Context, b *bundle, s scene) error {
+				_, err := b.Commits.Commits(ctx, s.p.ID, "a", "")
+				return err
+			}},
 			{"sync", access.Use, func(ctx context.Context, b *bundle, s scene) error {
 				_, err := b.Projects.Sync(ctx, s.p.ID)
 				return err

@@ -91,7 +91,8 @@ func setup(t testing.TB, d *db.DB) *bundle {
 	b.params = module.Params{
 		Projects: s, Inventories: s, Versions: s, Sources: s, Templates: s, Usage: s,
 		Unit: d, Clock: b.clock, IDs: gen, Log: log,
-		Checkouts: b.checkouts, Recorder: b.trail, Sealer: b.sealer, Objects: objects{b.rights, d}, Guard: b.guard,
+		Checkouts: b.checkouts, Histories: b.checkouts, Recorder: b.trail, Sealer: b.sealer,
+		Objects: objects{b.rights, d}, Guard: b.guard,
 		Owners:    b.guard,
 		Submitter: b.runs, Checker: b.runs, Runs: b.runs, Targets: masking{}, Limits: b.limits,
 	}

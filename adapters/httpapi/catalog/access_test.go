@@ -25,8 +25,11 @@ import (
 
 func pathOf(op *huma.Operation) string {
 	path := strings.NewReplacer("{id}", "known", "{version}", "2").Replace(op.Path)
-	if op.OperationID == "get-project-file" {
+	switch op.OperationID {
+	case "get-project-file":
 		path += "?path=a"
+	case "list-project-commits":
+		path += "?from=a"
 	}
 	return path
 }
@@ -36,7 +39,8 @@ func least() map[string][2]string {
 	return map[string][2]string{
 		"create-project": {"operator", "project.create"}, "list-projects": {"viewer"}, "get-project": {"viewer"},
 		"update-project": {"operator", "project.update"}, "delete-project": {"operator", "project.delete"},
-		"list-project-files": {"viewer"}, "get-project-file": {"viewer"}, "sync-project": {"operator", "project.sync"},
+		"list-project-files": {"viewer"}, "get-project-file": {"viewer"}, "list-project-commits": {"viewer"},
+		"sync-project":     {"operator", "project.sync"},
 		"create-inventory": {"operator", "inventory.create"}, "list-inventories": {"viewer"}, "get-inventory": {"viewer"},
 		"update-inventory": {"operator", "inventory.update"}, "delete-inventory": {"operator", "inventory.delete"},
 		"list-inventory-hosts": {"viewer"}, "resolve-inventory": {"viewer"},
@@ -203,9 +207,9 @@ func TestModuleWires(t *testing.T) {
 			func() (tx.Unit, audit.Recorder, audit.Trail, clock.Clock) {
 				return httpapitest.Unit{}, &httpapitest.Recorder{}, p.Trail, p.Clock
 			},
-			func() (catalog.Projects, catalog.Inventories, catalog.InventoryVersions, catalog.Sources, catalog.Templates,
-				catalog.Launcher) {
-				return p.Projects, p.Inventories, p.Versions, p.Sources, p.Templates, p.Launcher
+			func() (catalog.Projects, catalog.ProjectCommits, catalog.Inventories, catalog.InventoryVersions, catalog.Sources,
+				catalog.Templates, catalog.Launcher) {
+				return p.Projects, p.Commits, p.Inventories, p.Versions, p.Sources, p.Templates, p.Launcher
 			},
 		),
 		fx.Populate(&h),

@@ -37,6 +37,13 @@ func exampleEntries() EntryList {
 	}
 }
 
+func exampleCommits() CommitList {
+	return CommitList{
+		Commits: []CommitBody{{ID: exampleCommit, Author: "Alex", At: httpapi.ExampleTime(), Subject: "Listen on 8080"}},
+		Count:   1, Total: 1, From: "7d1f0e3b5c9a2468ace013579bdf02468ace1357", To: exampleCommit,
+	}
+}
+
 func exampleNewInventory() NewInventoryBody {
 	known := "web1,web2 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPc6OdGcCcJyJPGz3cGEr4kfAH3kEzUfoC+XrSqfLrXl\n"
 	return NewInventoryBody{InventoryFields: InventoryFields{Name: "web", Format: "ini", HostKeyPolicy: "strict"},

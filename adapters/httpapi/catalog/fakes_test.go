@@ -120,6 +120,12 @@ func (f projects) File(_ context.Context, id, path, ref string) ([]byte, string,
 	return []byte(f.text), "c0ffee", f.find(catalog.ProjectNotFound, id, 0, path, ref)
 }
 
+func (f projects) Commits(_ context.Context, id, from, to string) (catalog.CommitLog, error) {
+	list := []catalog.Commit{{ID: "c2", Author: "<&>", At: past, Subject: "x"}}
+	l := catalog.CommitLog{From: "c0", To: "c2", Commits: list, Total: 7, Missing: 2}
+	return l, f.find(catalog.ProjectNotFound, id, 0, from, to)
+}
+
 type inventories struct{ *fakeModule }
 
 func (f inventories) inventory() catalog.Inventory {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -62,6 +63,44 @@ func (h *handlers) getFile(ctx context.Context, in *FileInput) (*FileOutput, err
 	return &FileOutput{Type: "text/plain; charset=utf-8", Commit: commit, Body: text}, nil
 }
 
+// CommitsInput names the commits to compare.
+type CommitsInput struct {
+	ID   string `path:"id"`
+	From string `query:"from" required:"true" minLength:"1" doc:"A branch, tag or commit."`
+	To   string `query:"to" doc:"A branch, tag or commit; the project's commit if empty."`
+}
+
+// CommitBody is a commit.
+type CommitBody struct {
+	ID      string    `json:"id"`
+	Author  string    `json:"author"`
+	At      time.Time `json:"at" doc:"When it was committed."`
+	Subject string    `json:"subject" doc:"The first paragraph of its message, at most 200 characters."`
+}
+
+// CommitList are the commits that one commit has and another one lacks.
+type CommitList struct {
+	Commits []CommitBody `json:"commits" doc:"The newest first, at most 50."`
+	Count   int          `json:"count"`
+	Total   int          `json:"total"`
+	From    string       `json:"from" doc:"The commit of from."`
+	To      string       `json:"to" doc:"The commit of to."`
+	Missing int          `json:"missing" doc:"How many commits from has and to lacks: to is older, or of another branch or history."`
+}
+
+func commitList(l catalog.CommitLog) CommitList {
+	rows := httpapi.Rows(l.Commits, func(c catalog.Commit) CommitBody { return CommitBody(c) })
+	return CommitList{rows, len(rows), l.Total, l.From, l.To, l.Missing}
+}
+
+func (h *handlers) listCommits(ctx context.Context, in *CommitsInput) (*httpapi.Output[CommitList], error) {
+	l, err := h.Commits.Commits(ctx, in.ID, in.From, in.To)
+	if err != nil {
+		return nil, err
+	}
+	return &httpapi.Output[CommitList]{Body: commitList(l)}, nil
+}
+
 func (h *handlers) browsing(r *httpapi.Router, projects string) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projects + "/{id}/files", ID: "list-project-files", Tag: tag,
@@ -76,4 +115,10 @@ func (h *handlers) browsing(r *httpapi.Router, projects string) {
 		Access:      read(), Status: http.StatusOK, Produces: "text/plain", Example: "- hosts: all\n",
 		Errors: []int{http.StatusNotFound, http.StatusRequestEntityTooLarge},
 	}, h.getFile)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: projects + "/{id}/commits", ID: "list-project-commits", Tag: tag,
+		Summary:     "List the commits between two commits of a project's repository",
+		Description: "Those that to has and from lacks.",
+		Access:      read(), Status: http.StatusOK, Example: exampleCommits(), Errors: []int{http.StatusNotFound},
+	}, h.listCommits)
 }

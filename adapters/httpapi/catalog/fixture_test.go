@@ -21,7 +21,7 @@ type fixture struct {
 
 func params(s *fakeModule) catalogapi.Params {
 	return catalogapi.Params{
-		Projects: projects{s}, Inventories: inventories{s}, Versions: versions{s},
+		Projects: projects{s}, Commits: projects{s}, Inventories: inventories{s}, Versions: versions{s},
 		Sources: sources{s}, Templates: templates{s},
 		Launcher: launcher{s},
 		Trail:    trail{}, Clock: wall{},

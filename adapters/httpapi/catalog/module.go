@@ -17,6 +17,7 @@ type Params struct {
 	fx.In
 
 	Projects    catalog.Projects
+	Commits     catalog.ProjectCommits
 	Inventories catalog.Inventories
 	Versions    catalog.InventoryVersions
 	Sources     catalog.Sources

@@ -163,6 +163,26 @@ func TestProjects(t *testing.T) {
 	f.wasAsked(catalog.Project{Record: object.Record{Name: "web"}, RepoURL: "r"})
 }
 
+func TestCommits(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	const path = "/v1/projects/known/commits"
+	f.Call("GET", path+"?from=v1&to=main", "viewer", "").Is(200, `{"commits":[{"id":"c2","author":"<&>",`+
+		`"at":"2026-01-05T08:30:00.123456Z","subject":"x"}],"count":1,"total":7,"from":"c0","to":"c2","missing":2}`)
+	f.wasAsked("known", int64(0), "v1", "main")
+	if got := f.Call("GET", path, "viewer", "").Problem(400, "invalid"); !slices.Equal(got, []string{"from"}) {
+		t.Errorf("%v", got)
+	}
+	f.Call("GET", "/v1/projects/other/commits?from=a", "viewer", "").Problem(404, "project_not_found")
+	f.fake.answer(catalog.FileNotFound.New("no such branch"))
+	f.Call("GET", path+"?from=none", "viewer", "").Problem(404, "file_not_found")
+	f.fake.answer(fault.BadField("to", "is no reference"))
+	got := f.Call("GET", path+"?from=a&to=-x", "viewer", "").Problem(400, "invalid")
+	if !slices.Equal(got, []string{"to"}) {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

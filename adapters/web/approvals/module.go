@@ -20,6 +20,7 @@ type Params struct {
 	Plans       runs.Plans `optional:"true"` // nil leaves plans out
 	Inventories catalog.Inventories
 	Projects    catalog.Projects
+	Commits     catalog.ProjectCommits
 	Self        identity.Self
 	Teams       identity.Teams
 	Accounts    identity.Accounts

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/ai"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -65,6 +67,8 @@ func extreme() *request {
 	return &request{run: run, held: true, may: true, digest: strings.Repeat("d", 64), changed: []string{"hosts"},
 		hosts: hostView{names: names, before: run, added: names[:9], gone: names[:1], fell: names[:2],
 			groups: []shell.GroupCount{{Name: hostile, Hosts: 4}}},
+		log: &catalog.CommitLog{Total: 60, Missing: 2, Commits: slices.Repeat([]catalog.Commit{{ID: strings.Repeat("b", 40),
+			Author: hostile, Subject: hostile}}, catalog.MaxCommits)},
 		preview: run.Preview, place: hostile, version: strings.Repeat("e", 64), project: hostile, earlier: []*runs.Run{run},
 		changes: changeView{groups: []change{{what: hostile, hosts: names[:2], lines: []line{{true, hostile}}, cut: true}},
 			more: 1, cut: true},
@@ -79,7 +83,8 @@ func TestHostileTexts(t *testing.T) {
 	for _, detail := range []bool{true, false} {
 		html := render(t, admin, both(w, v, detail))
 		for _, text := range []string{"Approve for 5,000 hosts", "and 4,800 more", "Critical risk", "[redacted]",
-			"2 hosts", "Changed since it was held: hosts"} {
+			"2 hosts", "Changed since it was held: hosts",
+			"and 40 more commits, without 2 commits that the last approved run had"} {
 			if !strings.Contains(html, text) {
 				t.Errorf("no %q", text)
 			}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/writ-automation/writ/adapters/web/shell"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
@@ -34,7 +36,8 @@ type request struct {
 	place    string      // the name of the inventory
 	version  string      // the digest of its content
 	project  string
-	approved *runs.Run // the last approved run of the same source
+	approved *runs.Run          // the last approved run of the same source
+	log      *catalog.CommitLog // what the commit has that the one of approved lacks; nil if it is not known
 	earlier  []*runs.Run
 	holds    []holdView
 	// may reports whether the viewer may decide; why says why not.
@@ -177,7 +180,25 @@ func (h *handlers) material(ctx context.Context, v *request) {
 		if p, err := h.Projects.Get(ctx, id); err == nil {
 			v.project = p.Name
 		}
+		v.log = h.log(ctx, v)
 	}
+}
+
+// logTime bounds the wait for a commit log: a server that has not mirrored the commit yet fetches it.
+const logTime = 2 * time.Second
+
+// log compares the commit with that of the last approved run.
+func (h *handlers) log(ctx context.Context, v *request) *catalog.CommitLog {
+	if v.approved == nil || v.approved.Commit == "" || v.run.Commit == "" || v.approved.Commit == v.run.Commit {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
+	l, err := h.Commits.Commits(ctx, v.run.Spec.ProjectID, v.approved.Commit, v.run.Commit)
+	if err != nil {
+		return nil // the page names both commits
+	}
+	return &l
 }
 
 // decide reads who may decide, and whether the viewer is among them. It follows what the API decides, so that no button

@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/web/shell"
 	"github.com/writ-automation/writ/ports/ai"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -232,6 +233,21 @@ func commitText(v *request) string {
 		return ", the same commit as in the last approved run"
 	}
 	return ", the last approved run had " + short(v.approved.Commit)
+}
+
+// shownCommits is how many commits of a log are shown.
+const shownCommits = 20
+
+// restText says what the list of commits leaves out.
+func restText(l *catalog.CommitLog) string {
+	var out []string
+	if more := l.Total - min(len(l.Commits), shownCommits); more > 0 {
+		out = append(out, "and "+shell.Plural(more, "more commit"))
+	}
+	if l.Missing > 0 {
+		out = append(out, "without "+shell.Plural(l.Missing, "commit")+" that the last approved run had")
+	}
+	return strings.Join(out, ", ")
 }
 
 // short is the part of a digest or a commit that people compare.

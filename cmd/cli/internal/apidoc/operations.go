@@ -1619,6 +1619,15 @@ var operations = []Operation{
 		{Name: "last_error", Type: "string"},
 		{Name: "hints", Type: "array", Items: "object"},
 	}},
+	{ID: "list-project-commits", Method: "GET", Path: "/v1/projects/{id}/commits", Tag: "catalog", Summary: "List the commits between two commits of a project's repository", Description: "Those that to has and from lacks.", Query: []Member{
+		{Name: "from", Type: "string", Description: "A branch, tag or commit.", Required: true},
+		{Name: "to", Type: "string", Description: "A branch, tag or commit; the project's commit if empty."},
+	}, List: "commits", Answer: []Member{
+		{Name: "id", Type: "string"},
+		{Name: "author", Type: "string"},
+		{Name: "at", Type: "string", Format: "date-time"},
+		{Name: "subject", Type: "string"},
+	}},
 	{ID: "get-project-file", Method: "GET", Path: "/v1/projects/{id}/file", Tag: "catalog", Summary: "Read one file of a project's repository", Description: "Always as plain text. A file over 1 MiB is refused.", Query: []Member{
 		{Name: "path", Type: "string", Description: "From the repository's root, with slashes.", Required: true},
 		{Name: "ref", Type: "string", Description: "A branch, tag or commit; the project's commit if empty."},

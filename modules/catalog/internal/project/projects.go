@@ -16,23 +16,28 @@ import (
 // forgetTime limits the removal of a deleted project's files.
 const forgetTime = 30 * time.Second
 
-// Projects implements catalog.Projects.
+// Projects implements catalog.Projects and catalog.ProjectCommits.
 type Projects struct {
 	object.Protected[catalog.Project, catalog.Filter]
 	store     catalog.ProjectStore
 	checkouts catalog.Checkouts
+	histories catalog.Histories
 	mirror    *Mirror
 }
 
-var _ catalog.Projects = (*Projects)(nil)
+var (
+	_ catalog.Projects       = (*Projects)(nil)
+	_ catalog.ProjectCommits = (*Projects)(nil)
+)
 
 // New returns a Projects.
 func New(
-	kernel object.Kernel, p *object.Permissions, s catalog.ProjectStore, c catalog.Checkouts, m *Mirror,
+	kernel object.Kernel, p *object.Permissions, s catalog.ProjectStore, c catalog.Checkouts,
+	l catalog.Histories, m *Mirror,
 ) *Projects {
 	k := &Projects{
 		Protected: object.Protect(kernel, p, s.ProjectByID, s.ListProjects, s.DeleteProject),
-		store:     s, checkouts: c, mirror: m,
+		store:     s, checkouts: c, histories: l, mirror: m,
 	}
 	k.Show = k.shown
 	return k

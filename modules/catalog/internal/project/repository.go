@@ -90,3 +90,11 @@ func (k *Projects) File(ctx context.Context, id, path, ref string) ([]byte, stri
 	}
 	return k.checkouts.File(ctx, r, p.Commit, path, ref)
 }
+
+func (k *Projects) Commits(ctx context.Context, id, from, to string) (catalog.CommitLog, error) {
+	p, r, err := k.readable(ctx, id, "", "")
+	if err != nil {
+		return catalog.CommitLog{}, err
+	}
+	return k.histories.Commits(ctx, r, p.Commit, from, to)
+}
