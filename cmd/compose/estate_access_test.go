@@ -145,7 +145,7 @@ func (m *estateModel) got(ctx context.Context, s access.Scope) (out seen, err er
 }
 
 // TestEstateShowsWhatDecisionsAllow compares, for accounts with random rights, what the fleet, the facts and the drift
-// show and count as withheld with the decisions about the runs that told it, before and after rights change.
+// show and count as withheld with the decisions about the runs that reported it, before and after rights change.
 // Keeps T10.
 func TestEstateShowsWhatDecisionsAllow(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ func newDrifting(t *testing.T, db string) *drifting {
 	return s
 }
 
-// driftPage is what a caller is told of drift.
+// driftPage is the drift that a caller is shown.
 type driftPage struct {
 	Resources []struct {
 		Host  string

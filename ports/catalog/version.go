@@ -22,7 +22,7 @@ const (
 	Edited    How = "edit"
 	Refreshed How = "refresh" // from a source
 	// Earlier is the content of an inventory that was stored before its versions were kept. Nobody knows whose change it
-	// was, and At is the last change of the inventory by a person.
+	// was, and At is the last change of the inventory.
 	Earlier How = "earlier"
 )
 

@@ -12,7 +12,7 @@ import (
 )
 
 // forget deletes what is known of hosts that are no part of the target any more, or that no dry run has checked for
-// long. What was told after the run ended stays.
+// long. What was reported after the run ended stays.
 func (a *application) forget(ctx context.Context) error {
 	if !a.AllHosts {
 		return nil

@@ -63,6 +63,19 @@ func hostileVersions() *versionsView {
 		Lines: diffLines("@@ " + hostile + "\n+" + hostile + "\n-" + hostile + "\n " + hostile + "\n")}
 }
 
+// TestLinksOfVersions: the oldest version that is kept has no difference, unless it is the first one.
+func TestLinksOfVersions(t *testing.T) {
+	t.Parallel()
+	v := versionsView{Path: "/x", List: []catalog.InventoryVersion{{Number: 3}, {Number: 2}}}
+	if a, b := v.link(0), v.link(1); a != "/x?version=3&view=versions" || b != "/x?version=2&view=content" {
+		t.Errorf("%s %s", a, b)
+	}
+	v.List = append(v.List, catalog.InventoryVersion{Number: 1})
+	if a, b := v.link(1), v.link(2); a != "/x?version=2&view=versions" || b != "/x?version=1&view=versions" {
+		t.Errorf("%s %s", a, b)
+	}
+}
+
 func TestChangedVariables(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]catalog.ChangedVar{

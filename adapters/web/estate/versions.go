@@ -19,6 +19,15 @@ type versionsView struct {
 	Lines   []diffLine
 }
 
+// link leads to what a version changed, or to its content if the version before it is not kept any more.
+func (v *versionsView) link(i int) string {
+	x, view := v.List[i], viewVersions
+	if x.Number > 1 && i == len(v.List)-1 {
+		view = viewContent
+	}
+	return with(v.Path, nil, "view", view, "version", strconv.FormatInt(x.Number, 10))
+}
+
 // diffLine is a line of a difference in the unified form: '+', '-', ' ', or '@' above a part.
 type diffLine struct {
 	Sign byte

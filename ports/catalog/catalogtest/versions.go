@@ -15,10 +15,10 @@ import (
 
 func versionCases() txtest.Cases[*env] {
 	return txtest.Cases[*env]{
-		"versions":                versions,
-		"versions by number":      versionsEnd,
-		"versions by size":        versionsFit,
-		"versions come in a line": versionRace,
+		"versions":              versions,
+		"versions by number":    versionsEnd,
+		"versions by size":      versionsFit,
+		"versions without gaps": versionRace,
 	}
 }
 
